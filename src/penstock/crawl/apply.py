@@ -66,13 +66,13 @@ class Applier:
         self._settings = Configuration.stored(crawler.configuration)
         self.tally = tally or Tally()
 
-    def apply(self, found: Sequence[FoundTable], targets: Sequence[str]) -> None:
-        """Update the catalog from ``found``; ``targets`` are the crawled locations."""
+    def apply(self, tables: Sequence[FoundTable], targets: Sequence[str]) -> None:
+        """Update the catalog from ``tables``; ``targets`` are the crawled locations."""
         known = self._tables()
-        for table in found:
+        for table in tables:
             self._check()
             self._apply_table(table, known)
-        locations = {table.location for table in found}
+        locations = {table.location for table in tables}
 
         def is_gone(table: Table) -> bool:
             location = _location(table)
@@ -80,14 +80,14 @@ class Applier:
 
         self._missing_tables(is_gone)
 
-    def describe(self, found: Sequence[DescribedTable], scopes: Sequence[Scope]) -> None:
+    def describe(self, tables: Sequence[DescribedTable], scopes: Sequence[Scope]) -> None:
         """Update the catalog from tables whose own systems describe them; ``scopes`` are where those are."""
         known = self._tables()
-        for described in found:
+        for described in tables:
             self._check()
             table = self._attempts(known, partial(self._define, described, known))
             known[table.name] = table
-        places = {(_place(each.place), each.connection) for each in found}
+        places = {(_place(each.place), each.connection) for each in tables}
 
         def is_gone(table: Table) -> bool:
             at = (_location(table), table.parameters.get(_CONNECTION))
@@ -145,15 +145,15 @@ class Applier:
             return {}
         return {table.name: table for table in tables if self._only is None or table.name in self._only}
 
-    def _apply_table(self, found: FoundTable, known: dict[str, Table]) -> None:
-        table = self._write_table(found, known)
+    def _apply_table(self, inferred: FoundTable, known: dict[str, Table]) -> None:
+        table = self._write_table(inferred, known)
         known[table.name] = table
-        self._partitions(found, table)
+        self._partitions(inferred, table)
 
-    def _write_table(self, found: FoundTable, known: dict[str, Table]) -> Table:
+    def _write_table(self, inferred: FoundTable, known: dict[str, Table]) -> Table:
         def write() -> Table:
-            current = next((each for each in known.values() if _location(each) == found.location), None)
-            return self._create(found, known) if current is None else self._update(found, current)
+            current = next((each for each in known.values() if _location(each) == inferred.location), None)
+            return self._create(inferred, known) if current is None else self._update(inferred, current)
 
         return self._attempts(known, write)
 
@@ -169,15 +169,15 @@ class Applier:
                 known.update(self._tables())
         raise AssertionError("unreachable")
 
-    def _create(self, found: FoundTable, known: Mapping[str, Table]) -> Table:
+    def _create(self, inferred: FoundTable, known: Mapping[str, Table]) -> Table:
         assert self._only is None, "targets of the catalog exist"
         wanted = TableInput(
-            name=table_name(found.location, self._crawler.table_prefix, known),
+            name=table_name(inferred.location, self._crawler.table_prefix, known),
             owner="owner",
             table_type="EXTERNAL_TABLE",
-            storage=_storage(found, self._parameters(found)),
-            partition_keys=_typed(found.keys),
-            parameters={**self._parameters(found), "EXTERNAL": "TRUE"},
+            storage=_storage(inferred, self._parameters(inferred)),
+            partition_keys=_typed(inferred.keys),
+            parameters={**self._parameters(inferred), "EXTERNAL": "TRUE"},
             last_access_time=self._now,
         )
         self._check_operation("CreateTable", wanted.name, wanted)
@@ -185,12 +185,12 @@ class Applier:
         self._changed("ADD", table.name)
         return table
 
-    def _update(self, found: FoundTable, current: Table) -> Table:
+    def _update(self, inferred: FoundTable, current: Table) -> Table:
         own = self._owns(current)
         columns = current.storage.columns
         if current.storage.schema_reference is None:
-            columns = self._columns(found, current, drop=own and not self._settings.merges)
-        keys = self._keys(found, current)
+            columns = self._columns(inferred, current, drop=own and not self._settings.merges)
+        keys = self._keys(inferred, current)
         changed = tuple(columns) != tuple(current.storage.columns) or tuple(keys) != tuple(current.partition_keys)
         if changed and self._crawler.policy.update == "LOG":
             self._problems.add(f"Table {current.name} differs from its files, and the policy is to leave it as it is (LOG).")
@@ -198,7 +198,7 @@ class Applier:
         parameters = dict(current.parameters)
         parameters.pop(_DEPRECATED, None)
         if own and self._crawler.policy.update != "LOG":
-            parameters.update(self._parameters(found))
+            parameters.update(self._parameters(inferred))
         if not changed and parameters == dict(current.parameters):
             return current
         wanted = replace(
@@ -214,38 +214,40 @@ class Applier:
             self._changed("UPDATE", table.name)
         return table
 
-    def _columns(self, found: FoundTable, current: Table, *, drop: bool) -> Sequence[Column]:
+    def _columns(self, inferred: FoundTable, current: Table, *, drop: bool) -> Sequence[Column]:
         keys = {key.name for key in current.partition_keys}
-        fresh = [column for column in found.columns if column.name not in keys]
+        fresh = [column for column in inferred.columns if column.name not in keys]
         names = {column.name for column in fresh}
         kept = [column for column in current.storage.columns if not drop or column.name in names]
-        return merge_columns([(f"table {current.name}", kept), (found.location, fresh)], self._problems)
+        return merge_columns([(f"table {current.name}", kept), (inferred.location, fresh)], self._problems)
 
-    def _keys(self, found: FoundTable, current: Table) -> Sequence[Column]:
+    def _keys(self, inferred: FoundTable, current: Table) -> Sequence[Column]:
         """Return the table's keys, with wider types if its folders have values of another type."""
-        if [key.name for key in found.keys] != [key.name for key in current.partition_keys]:
+        if [key.name for key in inferred.keys] != [key.name for key in current.partition_keys]:
             if not current.partition_keys and not current.storage.columns:
-                return _typed(found.keys)
+                return _typed(inferred.keys)
             return current.partition_keys
-        pairs = zip(current.partition_keys, found.keys, strict=True)
+        pairs = zip(current.partition_keys, inferred.keys, strict=True)
         return tuple(replace(key, type=_wider_key(key.type or "string", new.type)) for key, new in pairs)
 
-    def _partitions(self, found: FoundTable, table: Table) -> None:
-        if [key.name for key in found.keys] != [key.name for key in table.partition_keys]:
+    def _partitions(self, inferred: FoundTable, table: Table) -> None:
+        if [key.name for key in inferred.keys] != [key.name for key in table.partition_keys]:
             self._problems.add(
                 f"The partitions of table {table.name} are not changed: its keys are "
                 f"({', '.join(key.name for key in table.partition_keys)}), its folders' "
-                f"({', '.join(key.name for key in found.keys)})."
+                f"({', '.join(key.name for key in inferred.keys)})."
             )
             return
-        if not found.keys:
+        if not inferred.keys:
             return
         current = {tuple(each.values): each for each in self._catalog.partitions(self._database, table.name)}
-        fresh = [values for values in found.partitions if values not in current]
+        fresh = [values for values in inferred.partitions if values not in current]
         for start in range(0, len(fresh), _BATCH):
             self._check()
             self._check_operation("BatchCreatePartition", table.name)
-            wanted = [self._partition(table, values, found.partitions[values]) for values in fresh[start : start + _BATCH]]
+            wanted = [
+                self._partition(table, values, inferred.partitions[values]) for values in fresh[start : start + _BATCH]
+            ]
             failed = self._catalog.create_partitions(self._database, table.name, wanted)
             self._count(partitions_added=len(wanted) - len(failed))
             self._tell("BatchCreatePartition", table.name)
@@ -254,14 +256,14 @@ class Applier:
                     self._problems.add(f"Partition {list(values)} of table {table.name} is not added: {error.message}")
         if not self._owns(table):
             return
-        present: Sequence[Partition] = [each for values, each in current.items() if values in found.partitions]
+        present: Sequence[Partition] = [each for values, each in current.items() if values in inferred.partitions]
         if self._settings.indexes and not self._catalog.indexes.list(table):
             with suppress(AlreadyExists):
                 self._catalog.indexes.create(table, PartitionIndex(_INDEX, [key.name for key in table.partition_keys]))
         if self._settings.inherits:
             present = self._inherit(present, table)
         self._back_again(present)
-        self._missing_partitions([each for values, each in current.items() if values not in found.partitions], table)
+        self._missing_partitions([each for values, each in current.items() if values not in inferred.partitions], table)
 
     def _partition(self, table: Table, values: tuple[str, ...], location: str) -> PartitionInput:
         return PartitionInput(values=values, storage=replace(table.storage, location=location), last_access_time=self._now)
@@ -338,12 +340,12 @@ class Applier:
     def _stamp(self) -> str:
         return str(int(self._now.timestamp() * 1000))
 
-    def _parameters(self, found: FoundTable) -> dict[str, str]:
-        values = (found.files, found.rows, found.size, found.size // found.rows if found.rows else 0)
+    def _parameters(self, inferred: FoundTable) -> dict[str, str]:
+        values = (inferred.files, inferred.rows, inferred.size, inferred.size // inferred.rows if inferred.rows else 0)
         return {
-            "classification": found.format.classification,
-            "compressionType": found.format.compression,
-            **dict(found.format.parameters),
+            "classification": inferred.format.classification,
+            "compressionType": inferred.format.compression,
+            **dict(inferred.format.parameters),
             "typeOfData": "file",
             "CrawlerSchemaDeserializerVersion": "1.0",
             "CrawlerSchemaSerializerVersion": "1.0",
@@ -365,17 +367,17 @@ class Applier:
         self.tally = replace(self.tally, **{name: getattr(self.tally, name) + count for name, count in added.items()})
 
 
-def _storage(found: FoundTable, parameters: Mapping[str, str]) -> StorageDescriptor:
-    classes = classes_of(found.format)
-    serde = {"serialization.format": "1", **dict(found.format.serde)}
-    if found.format.classification == "json":
-        serde["paths"] = ",".join(sorted(column.name for column in found.columns))
+def _storage(inferred: FoundTable, parameters: Mapping[str, str]) -> StorageDescriptor:
+    classes = classes_of(inferred.format)
+    serde = {"serialization.format": "1", **dict(inferred.format.serde)}
+    if inferred.format.classification == "json":
+        serde["paths"] = ",".join(sorted(column.name for column in inferred.columns))
     return StorageDescriptor(
-        columns=found.columns,
-        location=found.location,
+        columns=inferred.columns,
+        location=inferred.location,
         input_format=classes.input_format,
         output_format=classes.output_format,
-        compressed=found.format.compression != "none",
+        compressed=inferred.format.compression != "none",
         serde_info=SerDeInfo(serialization_library=classes.serde, parameters=serde),
         parameters={name: value for name, value in parameters.items() if name not in _STATISTICS},
         extra={"NumberOfBuckets": -1, "BucketColumns": [], "SortColumns": []},

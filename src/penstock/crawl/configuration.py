@@ -55,12 +55,12 @@ class Configuration:
         if len(text) > _MAX_TEXT:
             raise InvalidInput(f"The crawler's Configuration has {len(text):,} characters; {_MAX_TEXT:,} is the maximum.")
         try:
-            given = json.loads(text)
+            document = json.loads(text)
         except (ValueError, RecursionError) as error:
             raise InvalidInput(f"The crawler's Configuration is not JSON: {error}.") from None
-        if not isinstance(given, dict):
+        if not isinstance(document, dict):
             raise InvalidInput("The crawler's Configuration is not a JSON object.", remedy='Write {"Version": 1.0, ...}.')
-        settings = dict(_settings("", given))
+        settings = dict(_settings("", document))
         for name, value in settings.items():
             number = type(value) is int and value in _NUMBERS.get(name, ())
             if not number and (type(value), value) not in [(type(each), each) for each in _SERVED.get(name, ())]:
@@ -87,9 +87,9 @@ class Configuration:
             return cls()
 
 
-def _settings(prefix: str, given: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def _settings(prefix: str, document: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """Yield the leaves by their paths; json.loads bounds their depth."""
-    for name, value in given.items():
+    for name, value in document.items():
         if isinstance(value, dict):
             yield from _settings(f"{prefix}{name}.", value)
         else:

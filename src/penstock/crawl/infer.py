@@ -16,7 +16,7 @@ __all__ = ["FoundTable", "Problems", "infer_tables", "merge_columns", "table_nam
 
 _MAX_PROBLEMS = 100
 _MAX_NAME = 128
-_TOLD = ("input.format", "input.grokCustomPatterns", "jsonPath", "rowTag")
+_SHOWN_PARAMETERS = ("input.format", "input.grokCustomPatterns", "jsonPath", "rowTag")
 """What custom classifiers say of a file, and all files of a table have to share."""
 
 
@@ -90,7 +90,7 @@ def infer_tables(
             roots.setdefault(placed[0], []).append(placed[1])
         else:
             problems.add(f"{file.uri} is skipped: it is in a plain folder below a partition's.")
-    return [_table(location, found, problems) for location, found in sorted(roots.items())]
+    return [_table(location, table_files, problems) for location, table_files in sorted(roots.items())]
 
 
 def _at_depth(target: str, files: Sequence[SeenFile], depth: int, problems: Problems) -> Sequence[FoundTable]:
@@ -107,7 +107,7 @@ def _at_depth(target: str, files: Sequence[SeenFile], depth: int, problems: Prob
             file, tuple(key for key, _ in spec), tuple(value for _, value in spec), file.uri[: file.uri.rindex("/") + 1]
         )
         roots.setdefault(root, []).append(placed)
-    return [_table(location, found, problems) for location, found in sorted(roots.items())]
+    return [_table(location, table_files, problems) for location, table_files in sorted(roots.items())]
 
 
 def _part(number: int, folder: str) -> tuple[str, str]:
@@ -195,20 +195,20 @@ def _of_one_format(location: str, placed: Sequence[_Placed], problems: Problems)
 
     Files of one format may differ in what their table is told of them, such as fields: the first one's is taken.
     """
-    kinds = Counter(_kind(each.file) for each in placed)
-    most = max(kinds, key=lambda kind: (kinds[kind], kind))
-    for kind, count in sorted(kinds.items()):
-        if kind != most:
+    kinds = Counter(_format_name(each.file) for each in placed)
+    most = max(kinds, key=lambda format_name: (kinds[format_name], format_name))
+    for format_name, count in sorted(kinds.items()):
+        if format_name != most:
             problems.add(
-                f"{count} files below {location} are skipped: they are {' '.join(kind)}, most of the table's are "
+                f"{count} files below {location} are skipped: they are {' '.join(format_name)}, most of the table's are "
                 f"{' '.join(most)}."
             )
-    kept = [each for each in placed if _kind(each.file) == most]
+    kept = [each for each in placed if _format_name(each.file) == most]
     oldest = min(kept, key=lambda each: (each.file.modified, each.file.uri)).file.format
     return kept, oldest
 
 
-def _kind(file: SeenFile) -> tuple[str, ...]:
+def _format_name(file: SeenFile) -> tuple[str, ...]:
     """Return what all files of a table have to share, in words.
 
     Text with delimiters is read by the table's settings, and by the position of columns: a file that has others would give
@@ -217,9 +217,9 @@ def _kind(file: SeenFile) -> tuple[str, ...]:
     made = file.format
     if made.classification != "csv":
         settings = {**dict(made.serde), **dict(made.parameters)}
-        return (made.classification, *(f"{name} {settings[name]!r}" for name in _TOLD if name in settings))
-    told = [f"{name} {value!r}" for name, value in dict([*made.serde, *made.parameters]).items()]
-    return ("csv with", *told, "and columns", ", ".join(column.name for column in file.columns))
+        return (made.classification, *(f"{name} {settings[name]!r}" for name in _SHOWN_PARAMETERS if name in settings))
+    parameters = [f"{name} {value!r}" for name, value in dict([*made.serde, *made.parameters]).items()]
+    return ("csv with", *parameters, "and columns", ", ".join(column.name for column in file.columns))
 
 
 def _key_type(index: int, partitions: Iterable[tuple[str, ...]]) -> str | None:

@@ -58,11 +58,11 @@ def crawl(crawler: Crawler, context: CrawlContext) -> Tally:
     """
     run = _Crawl(crawler, context)
     catalog_targets = [target for target in crawler.others if isinstance(target, CatalogTarget)]
-    found = {table.location: table for target in crawler.targets for table in run.tables(target, run.settings)}
+    inferred = {table.location: table for target in crawler.targets for table in run.tables(target, run.settings)}
     described, scopes = run.described()
     existing = [run.existing(target) for target in catalog_targets]
     run.forget()
-    count = len(found) + len(described)
+    count = len(inferred) + len(described)
     if run.settings.threshold is not None and count > run.settings.threshold:
         raise DataProblem(
             f"The crawl found {count} tables, more than its TableThreshold of {run.settings.threshold}: the catalog is not "
@@ -71,7 +71,9 @@ def crawl(crawler: Crawler, context: CrawlContext) -> Tally:
         )
     applier = run.applier(crawler, Tally())
     if crawler.targets:
-        applier.apply([found[location] for location in sorted(found)], [folder_uri(each.path) for each in crawler.targets])
+        applier.apply(
+            [inferred[location] for location in sorted(inferred)], [folder_uri(each.path) for each in crawler.targets]
+        )
     if scopes:
         applier.describe(described, scopes)
     for target, tables in zip(catalog_targets, existing, strict=True):
@@ -139,7 +141,7 @@ class _Crawl:
 
     def existing(self, target: CatalogTarget) -> Sequence[FoundTable]:
         """Read the folders of tables that are in the catalog; each is one table, whatever is in it."""
-        found: dict[str, FoundTable] = {}
+        tables: dict[str, FoundTable] = {}
         for name in target.tables:
             location = self._context.catalog.table(target.database, name).storage.location or ""
             if not location.startswith(SCHEMES):
@@ -147,18 +149,18 @@ class _Crawl:
                 continue
             folder = folder_uri(location)
             whole = replace(self.settings, level=folder.count("/") - 2)
-            found.update((each.location, each) for each in self.tables(S3Target(path=folder), whole))
-        return [found[location] for location in sorted(found)]
+            tables.update((each.location, each) for each in self.tables(S3Target(path=folder), whole))
+        return [tables[location] for location in sorted(tables)]
 
     def described(self) -> tuple[Sequence[DescribedTable], Sequence[Scope]]:
         """Return the tables of all other targets, and where they are."""
-        found: dict[tuple[str, str | None], DescribedTable] = {}
+        tables_by_place: dict[tuple[str, str | None], DescribedTable] = {}
         scopes: list[Scope] = []
         for target in self._crawler.others:
             tables, its_scopes = self._described(target)
-            found.update(((each.place, each.connection), each) for each in tables)
+            tables_by_place.update(((each.place, each.connection), each) for each in tables)
             scopes += its_scopes
-        return [found[key] for key in sorted(found, key=lambda key: (key[0], key[1] or ""))], scopes
+        return [tables_by_place[key] for key in sorted(tables_by_place, key=lambda key: (key[0], key[1] or ""))], scopes
 
     def _described(self, target: OtherTarget) -> tuple[Sequence[DescribedTable], Sequence[Scope]]:
         context = self._context
@@ -240,12 +242,12 @@ def _share(
 def _inspect(uri: str, file: LakeFile, custom: Sequence[Recognizer]) -> SeenFile | None:
     made = SeenFile(uri=uri, size=file.size, modified=file.modified)
     try:
-        found = recognize(file.path, file.size, custom)
+        recognized = recognize(file.path, file.size, custom)
         status = file.path.stat()
         if (status.st_size, status.st_mtime_ns) != (file.size, file.modified):
             # What was read may be neither the old content nor the new one: the next crawl reads it again.
             return replace(made, modified=-1, problem="it was changed while it was read")
-        return replace(made, rows=found.rows, columns=tuple(found.columns), format=found.format)
+        return replace(made, rows=recognized.rows, columns=tuple(recognized.columns), format=recognized.format)
     except DataProblem as error:
         return replace(made, problem=error.message)
     except FileNotFoundError:

@@ -74,12 +74,12 @@ class CrawlService:
 
     def get(self, name: str) -> Crawler:
         """Return one crawler. Raises :class:`NotFound`."""
-        found = self._store.get(name)
-        if found is not None and self._ownership.fail_lost(found):
-            found = self._store.get(name)
-        if found is None:
+        crawler = self._store.get(name)
+        if crawler is not None and self._ownership.fail_lost(crawler):
+            crawler = self._store.get(name)
+        if crawler is None:
             raise CrawlerNotFound(name)
-        return found
+        return crawler
 
     def page(self, *, limit: int, token: str | None = None) -> Page[Crawler]:
         """Return up to ``limit`` crawlers by name."""
@@ -197,9 +197,9 @@ class CrawlService:
         return self.start(crawler.name, starter=crawler.starter, run_id=run_id)
 
     def _list(self, after: str | None, count: int) -> Sequence[Crawler]:
-        found = self._store.list(after=after, limit=count)
-        lost = [each for each in found if self._ownership.fail_lost(each)]
-        return self._store.list(after=after, limit=count) if lost else found
+        crawlers = self._store.list(after=after, limit=count)
+        lost = [each for each in crawlers if self._ownership.fail_lost(each)]
+        return self._store.list(after=after, limit=count) if lost else crawlers
 
     def _check(self, crawler: Crawler) -> None:
         """Raise :class:`InvalidInput`, ClassifierNotFound and the like for settings that cannot be used."""

@@ -95,17 +95,17 @@ class AuditLog:
         few or none and still have a token.
         """
         before = decode_token(listing, token, int)
-        found: list[AuditEntry] = []
+        entries: list[AuditEntry] = []
         for _ in range(_MAX_BATCHES):
             batch = self._trail.list(before, _BATCH, resource=resource)
             for entry in batch:
                 if since is not None and entry.time < since:
-                    return Page(items=found)
+                    return Page(items=entries)
                 before = entry.number
                 if matches(entry):
-                    found.append(entry)
-                if len(found) == size:
-                    return Page(items=found, next_token=encode_token(listing, before))
+                    entries.append(entry)
+                if len(entries) == size:
+                    return Page(items=entries, next_token=encode_token(listing, before))
             if len(batch) < _BATCH:
-                return Page(items=found)
-        return Page(items=found, next_token=None if before is None else encode_token(listing, before))
+                return Page(items=entries)
+        return Page(items=entries, next_token=None if before is None else encode_token(listing, before))

@@ -52,15 +52,15 @@ def config_scopes(key: SchemaKey) -> tuple[str, str, str]:
     return schema_resource(key), registry_resource(key.registry), GLOBAL_SCOPE
 
 
-def canonical_contract(given: Mapping[str, Any]) -> str | None:
+def canonical_contract(contract: Mapping[str, Any]) -> str | None:
     """Return metadata in Confluent's shape as canonical JSON, None if it is empty.
 
     ``tags`` are sets of texts by path, ``properties`` texts by name, ``sensitive`` is a set of properties' names.
     """
     said = {
-        "tags": {path: sorted(set(names)) for path, names in (given.get("tags") or {}).items()},
-        "properties": dict(given.get("properties") or {}),
-        "sensitive": sorted(set(given.get("sensitive") or ())),
+        "tags": {path: sorted(set(names)) for path, names in (contract.get("tags") or {}).items()},
+        "properties": dict(contract.get("properties") or {}),
+        "sensitive": sorted(set(contract.get("sensitive") or ())),
     }
     kept = {name: value for name, value in said.items() if value}
     return json.dumps(kept, sort_keys=True, separators=(",", ":")) if kept else None
@@ -116,10 +116,10 @@ class Identity:
 
     def resource(self, resource_arn: str) -> str | SchemaKey:
         """A registry's name or a schema's key from an ARN; :class:`ResourceNotFound` for other kinds of resource."""
-        kind = self._resource(resource_arn).partition("/")[0]
-        if kind == "registry":
+        resource_type = self._resource(resource_arn).partition("/")[0]
+        if resource_type == "registry":
             return self._registry_of(resource_arn)
-        if kind == "schema":
+        if resource_type == "schema":
             return self.schema(schema_arn=resource_arn)
         raise ResourceNotFound(resource_arn)
 
@@ -128,8 +128,8 @@ class Identity:
         return resource_arn == arn("glue", self.region, self.account, "catalog")
 
     def _registry_of(self, registry_arn: str) -> str:
-        kind, _, name = self._resource(registry_arn).partition("/")
-        if kind != "registry" or not name or "/" in name:
+        resource_type, _, name = self._resource(registry_arn).partition("/")
+        if resource_type != "registry" or not name or "/" in name:
             raise BadReference(f"'{registry_arn[:400]}' is not the ARN of a registry.", remedy="One ends in :registry/NAME.")
         return name
 

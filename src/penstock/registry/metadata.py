@@ -79,8 +79,8 @@ def _verdict(version: Version) -> Iterator[Metadata]:
         return
     seen: set[str] = set()
     for conflict in version.verdict.conflicts:
-        found = conflict.incompatibility
-        text = f"{found.rule}@{found.path}:{conflict.direction}:{conflict.version}"
+        incompatibility = conflict.incompatibility
+        text = f"{incompatibility.rule}@{incompatibility.path}:{conflict.direction}:{conflict.version}"
         value = _FORBIDDEN.sub("_", text)[:_MAX_VALUE]
         if value not in seen:
             seen.add(value)

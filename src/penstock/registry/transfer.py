@@ -197,18 +197,18 @@ class _Import:
         counts: Counter[str] = Counter()
         expected: Mapping[str, int] | None = None
         for number, record in _records(lines):
-            kind = record["kind"]
+            record_type = record["kind"]
             if expected is not None:
                 raise DataProblem(f"Line {number} comes after the end of the export.", remedy="Give one export at a time.")
-            if kind == "end":
+            if record_type == "end":
                 expected = record["counts"]
                 continue
-            counts[kind] += 1
+            counts[record_type] += 1
             try:
                 self.take(record)
             except (KeyError, TypeError, ValueError) as error:
                 raise DataProblem(
-                    f"Line {number} is not a valid {kind} record: {error!r}.", remedy="Export it again."
+                    f"Line {number} is not a valid {record_type} record: {error!r}.", remedy="Export it again."
                 ) from error
         if expected is None or Counter(expected) != counts:
             raise DataProblem(
@@ -219,14 +219,14 @@ class _Import:
 
     def take(self, record: Mapping[str, Any]) -> None:
         """Add a record; :class:`KeyError`, :class:`TypeError`, :class:`ValueError` if it is not valid."""
-        kind = record["kind"]
-        if kind == "policy":
+        record_type = record["kind"]
+        if record_type == "policy":
             self._take_config(record)
-        elif kind == "registry":
+        elif record_type == "registry":
             self._take_registry(record)
-        elif kind == "schema":
+        elif record_type == "schema":
             self._take_schema(record)
-        elif kind == "version":
+        elif record_type == "version":
             self._report.versions += 1
             version, metadata = _read_version(self._service, record)
             try:
@@ -235,7 +235,7 @@ class _Import:
                 # Its references come later in the file.
                 self._deferred.append((version, metadata))
         else:
-            raise ValueError(kind)
+            raise ValueError(record_type)
 
     def finish(self) -> TransferReport:
         """Add versions whose references came later in the file."""
@@ -427,12 +427,12 @@ def _records(lines: Iterable[str]) -> Iterator[tuple[int, Mapping[str, Any]]]:
             if len(line) > _MAX_LINE:
                 raise ValueError
             record = json.loads(line)
-            kind = record["kind"]
+            record_type = record["kind"]
         except (ValueError, TypeError, KeyError, RecursionError):
             raise DataProblem(f"Line {number} is not a record of an export.", remedy=remedy) from None
-        if (number == 1) != (kind == "header"):
+        if (number == 1) != (record_type == "header"):
             raise DataProblem("The file does not begin with an export's header.", remedy=remedy)
-        if kind != "header":
+        if record_type != "header":
             yield number, record
         elif record != HEADER:
             raise DataProblem("The export is of another kind or version.", remedy=remedy)

@@ -12,11 +12,11 @@ __all__ = ["open_audit"]
 def open_audit(settings: ServerSettings) -> tuple[AuditSink, Callable[[], None]]:
     """Return the audit log of this process, and a function that closes it."""
     if settings.audit_folder is None:
-        return NullAuditSink(), _nothing
+        return NullAuditSink(), _close_none
     retention = Retention(keep_seconds=settings.audit_keep_days * 86_400.0, keep_bytes=settings.audit_keep_bytes)
     writer = AuditFolder(path=settings.audit_folder, records_reads=settings.audit_reads, retention=retention).open()
     return writer, writer.close
 
 
-def _nothing() -> None:
+def _close_none() -> None:
     """Do nothing: there is no log to close."""

@@ -96,11 +96,11 @@ def _ports_of_connection(platform: JobPlatform, name: str) -> set[int]:
 
 def ports_in(properties: Mapping[str, str]) -> set[int]:
     """Return the ports that the addresses of a connection of Glue name, or that their schemes have."""
-    found: set[int] = set()
+    ports: set[int] = set()
     for name in _ADDRESSES:
         address = properties.get(name, "")
         named = {int(each) for each in _PORT.findall(address) if int(each) < 1 << 16}
         scheme = _SCHEME.match(address)
         default = _DEFAULT_PORTS.get(scheme[1].lower()) if scheme is not None else None
-        found |= named or ({default} if default is not None else set())
-    return found
+        ports |= named or ({default} if default is not None else set())
+    return ports

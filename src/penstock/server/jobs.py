@@ -154,9 +154,9 @@ def _runner(store: JobStore, settings: ServerSettings, platform: JobPlatform, to
     def credentials(run: JobRun) -> Mapping[str, str]:
         if how.renews:
             return {}
-        found = run_credentials(settings, tokens, run, account)
+        members = run_credentials(settings, tokens, run, account)
         names = {"AccessKeyId": "ACCESS_KEY_ID", "SecretAccessKey": "SECRET_ACCESS_KEY", "Token": "SESSION_TOKEN"}
-        return {f"AWS_{name}": found[member] for member, name in names.items() if found.get(member)}
+        return {f"AWS_{name}": members[member] for member, name in names.items() if members.get(member)}
 
     def check(run: JobRun) -> None:
         run_credentials(settings, tokens, run, account)

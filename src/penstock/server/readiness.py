@@ -29,13 +29,13 @@ class Readiness:
 
     def problems(self) -> Mapping[str, str]:
         """Return the problems, by part: ``store``, ``lake``. Empty if the server is ready. Waits for the store."""
-        found = {name: said for name, folder in self._folders.items() if (said := self._full(name, folder)) is not None}
+        problems = {name: said for name, folder in self._folders.items() if (said := self._full(name, folder)) is not None}
         try:
             self._check_store()
         except Exception as error:  # noqa: BLE001 -- any error of the driver means: not ready
             # Anybody may read the text of Penstock's errors, but only the name of a driver's.
-            found.setdefault("store", self._database.unwritable or type(error).__name__)
-        return found
+            problems.setdefault("store", self._database.unwritable or type(error).__name__)
+        return problems
 
     def _full(self, name: str, folder: Path) -> str | None:
         try:

@@ -281,7 +281,9 @@ def _tenant(parts: _Parts, account: str, database: Database) -> ServedTenant:
         "crawler": crawls,
         **jobs.tagged,
     }
-    owners = tuple(NamedTags(kind, each, region=settings.region, account=account) for kind, each in tagged.items())
+    owners = tuple(
+        NamedTags(resource_type, each, region=settings.region, account=account) for resource_type, each in tagged.items()
+    )
     operations = (
         registry.operations(schemas, tag_owners=owners),
         cloudtrail.operations(schemas.audit),
@@ -345,8 +347,8 @@ def _columns_of(schemas: RegistryService) -> ColumnSource:
     """Return the function by which the catalog reads the columns of a referenced schema."""
 
     def columns_of(reference: SchemaReference, /) -> Sequence[Column]:
-        found = schemas.columns_of(reference)
-        return [Column(name=column.name, type=column.type, comment=column.comment) for column in found]
+        columns = schemas.columns_of(reference)
+        return [Column(name=column.name, type=column.type, comment=column.comment) for column in columns]
 
     return columns_of
 

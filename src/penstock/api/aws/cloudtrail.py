@@ -57,7 +57,7 @@ def operations(log: AuditLog) -> OperationSet:
             raise InvalidTimeRange("EndTime is before StartTime.", remedy="Exchange the two.")
         attribute = _attribute(request.get("LookupAttributes", ()))
         try:
-            found = log.search(
+            entries = log.search(
                 lambda entry: (until is None or entry.time <= until) and _matches(entry, attribute),
                 listing=_listing(request),
                 resource=_resource(attribute[1]) if attribute is not None and attribute[0] == "ResourceName" else None,
@@ -67,8 +67,8 @@ def operations(log: AuditLog) -> OperationSet:
             )
         except InvalidToken:
             raise InvalidNextToken from None
-        events = [_event(entry, context) for entry in found.items]
-        return {"Events": events} | ({"NextToken": found.next_token} if found.next_token else {})
+        events = [_event(entry, context) for entry in entries.items]
+        return {"Events": events} | ({"NextToken": entries.next_token} if entries.next_token else {})
 
     return OperationSet(service="cloudtrail", handlers={"LookupEvents": lookup})
 

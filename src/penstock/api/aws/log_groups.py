@@ -146,8 +146,8 @@ class _Groups:
 
     def named(self, prefix: str) -> dict[str, LogGroup]:
         """Return the groups whose names begin with ``prefix``, by name."""
-        found = self._store.list(_KIND, "", after=None, limit=_MAX_GROUPS)
-        return {each.name: each for each in found if each.name.startswith(prefix)}
+        groups = self._store.list(_KIND, "", after=None, limit=_MAX_GROUPS)
+        return {each.name: each for each in groups if each.name.startswith(prefix)}
 
     def empty(self, handler: AnyHandler, member: str) -> Handler:
         """Return ``handler``, which answers an empty list for a group of callers' own."""

@@ -84,8 +84,8 @@ def _groups(request: Request, context: RequestContext) -> Response:
 def describe_groups(request: Request, groups: Mapping[str, Any]) -> Response:
     """Return the page that DescribeLogGroups asks for of ``groups``, shapes by name."""
     prefix = request.get("logGroupNamePrefix") or ""
-    found = _page("log groups", sorted(name for name in groups if name.startswith(prefix)), request)
-    return present(logGroups=[groups[name] for name in found.items], nextToken=found.next_token)
+    names = _page("log groups", sorted(name for name in groups if name.startswith(prefix)), request)
+    return present(logGroups=[groups[name] for name in names.items], nextToken=names.next_token)
 
 
 def run_group(name: str, context: RequestContext) -> dict[str, Any]:
@@ -106,10 +106,10 @@ def _streams(folder: Path | None, request: Request, context: RequestContext) -> 
     logs = {each.name: each / stream for each in runs if (each / stream).is_dir()}
     # By time, the keys of pages are the times, in as many digits as any has, with the names.
     keys = [f"{log_written(log):015}/{name}" if by_time else name for name, log in logs.items()]
-    found = _page(listing, sorted(keys, reverse=descending), request, descending=descending)
-    names = [key.rpartition("/")[2] for key in found.items]
+    keys_page = _page(listing, sorted(keys, reverse=descending), request, descending=descending)
+    names = [key.rpartition("/")[2] for key in keys_page.items]
     shapes = [_stream_shape(group, name, logs[name], context) for name in names]
-    return present(logStreams=shapes, nextToken=found.next_token)
+    return present(logStreams=shapes, nextToken=keys_page.next_token)
 
 
 def _stream_shape(group: str, name: str, log: Path, context: RequestContext) -> Mapping[str, Any]:
@@ -193,17 +193,17 @@ def _searched(folder: Path | None, group: str, request: Request, since: float) -
     if names:
         return {name: _stream(folder, group, name) for name in sorted(set(names))}
     stream = _of_group(group)
-    found = {
+    streams = {
         each.name: each / stream
         for each in sorted([] if folder is None else folder.glob("*"))
         if each.name.startswith(prefix) and log_changed(each / stream, since)
     }
-    if len(found) > _MOST_STREAMS:
+    if len(streams) > _MOST_STREAMS:
         raise _InvalidParameter(
-            f"{len(found)} runs have written since startTime, of which {_MOST_STREAMS} can be searched at once.",
+            f"{len(streams)} runs have written since startTime, of which {_MOST_STREAMS} can be searched at once.",
             remedy="Give a later startTime, logStreamNames or logStreamNamePrefix.",
         )
-    return found
+    return streams
 
 
 def _placed(name: str, log: Path, since: float) -> Iterator[tuple[LogEvent, str, str]]:
@@ -221,10 +221,10 @@ def _moment(token: str | None) -> tuple[int, int]:
     """Return the milliseconds at which a page begins, and how many events of that millisecond were on earlier pages."""
     if token is None:
         return 0, 0
-    found = _MOMENT.fullmatch(token)
-    if found is None:
+    match = _MOMENT.fullmatch(token)
+    if match is None:
         raise _InvalidParameter("The specified nextToken is invalid.")
-    return int(found.group(1)), int(found.group(2))
+    return int(match.group(1)), int(match.group(2))
 
 
 def _of_group(group: str) -> str:
@@ -238,19 +238,19 @@ def _of_group(group: str) -> str:
 
 def _stream(folder: Path | None, group: str, name: str) -> Path:
     stream = _of_group(group)
-    found = None if folder is None or not _STREAM.fullmatch(name) else folder / name / stream
-    if found is None or not found.is_dir():
+    path = None if folder is None or not _STREAM.fullmatch(name) else folder / name / stream
+    if path is None or not path.is_dir():
         raise _ResourceNotFound("The specified log stream does not exist.", remedy="Give the id of a run that has begun.")
-    return found
+    return path
 
 
 def _token(text: str | None, way: str) -> tuple[str, str | None]:
     if text is None:
         return way, None
-    found = _TOKEN.fullmatch(text)
-    if found is None:
+    match = _TOKEN.fullmatch(text)
+    if match is None:
         raise _InvalidParameter("The specified nextToken is invalid.")
-    return str(found.group(1)), str(found.group(2))
+    return str(match.group(1)), str(match.group(2))
 
 
 def _within(request: Request) -> Callable[[LogEvent], bool]:

@@ -35,7 +35,7 @@ class ExpiredToken(InvalidInput):
 
 
 @dataclass(frozen=True, slots=True)
-class _Kind:
+class _ResourceType:
     """A type of resource: the operation that lists them, the member of its answer, and the member with name or ARN."""
 
     type: str
@@ -49,21 +49,21 @@ class _Kind:
         return self.type.partition(":")[0]
 
 
-_KINDS = (
-    _Kind("athena:datacatalog", "ListDataCatalogs", "DataCatalogsSummary", "CatalogName"),
-    _Kind("athena:workgroup", "ListWorkGroups", "WorkGroups", "Name"),
-    _Kind("glue:connection", "GetConnections", "ConnectionList", "Name"),
-    _Kind("glue:crawler", "ListCrawlers", "CrawlerNames"),
-    _Kind("glue:dataQualityRuleset", "ListDataQualityRulesets", "Rulesets", "Name"),
-    _Kind("glue:database", "GetDatabases", "DatabaseList", "Name"),
-    _Kind("glue:job", "ListJobs", "JobNames"),
-    _Kind("glue:registry", "ListRegistries", "Registries", "RegistryArn"),
-    _Kind("glue:schema", "ListSchemas", "Schemas", "SchemaArn"),
-    _Kind("glue:session", "ListSessions", "Ids"),
-    _Kind("glue:trigger", "ListTriggers", "TriggerNames"),
-    _Kind("glue:workflow", "ListWorkflows", "Workflows"),
-    _Kind("logs:log-group", "DescribeLogGroups", "logGroups", "logGroupArn", "nextToken"),
-    _Kind("secretsmanager:secret", "ListSecrets", "SecretList", "ARN"),
+_RESOURCE_TYPES = (
+    _ResourceType("athena:datacatalog", "ListDataCatalogs", "DataCatalogsSummary", "CatalogName"),
+    _ResourceType("athena:workgroup", "ListWorkGroups", "WorkGroups", "Name"),
+    _ResourceType("glue:connection", "GetConnections", "ConnectionList", "Name"),
+    _ResourceType("glue:crawler", "ListCrawlers", "CrawlerNames"),
+    _ResourceType("glue:dataQualityRuleset", "ListDataQualityRulesets", "Rulesets", "Name"),
+    _ResourceType("glue:database", "GetDatabases", "DatabaseList", "Name"),
+    _ResourceType("glue:job", "ListJobs", "JobNames"),
+    _ResourceType("glue:registry", "ListRegistries", "Registries", "RegistryArn"),
+    _ResourceType("glue:schema", "ListSchemas", "Schemas", "SchemaArn"),
+    _ResourceType("glue:session", "ListSessions", "Ids"),
+    _ResourceType("glue:trigger", "ListTriggers", "TriggerNames"),
+    _ResourceType("glue:workflow", "ListWorkflows", "Workflows"),
+    _ResourceType("logs:log-group", "DescribeLogGroups", "logGroups", "logGroupArn", "nextToken"),
+    _ResourceType("secretsmanager:secret", "ListSecrets", "SecretList", "ARN"),
 )
 # How each service reads, adds and removes tags of an ARN: the operation and its request.
 _READ: Mapping[str, Callable[[str], tuple[str, Request]]] = {
@@ -116,14 +116,14 @@ class _Tagging:
         wanted = [(each.get("Key"), each.get("Values")) for each in filters]
         if any(not key for key, _ in wanted):
             raise InvalidParameter("A tag filter needs a Key.")
-        found = [
+        resources = [
             (text, tags)
             for text, tags in self._tagged(context, types)
             if (not named or text in named)
             and all(key in tags and (not values or tags[key] in values) for key, values in wanted)
         ]
         limit = min(request.get("ResourcesPerPage") or _PAGE, _MOST)
-        chosen, token = _paged("resources", request, sorted(found), limit, lambda each: each[0])
+        chosen, token = _paged("resources", request, sorted(resources), limit, lambda each: each[0])
         return {
             "ResourceTagMappingList": [{"ResourceARN": text, "Tags": _pairs(tags)} for text, tags in chosen],
             "PaginationToken": token,
@@ -141,7 +141,7 @@ class _Tagging:
         return {"TagValues": list(chosen), "PaginationToken": token}
 
     def change(
-        self, request: Request, context: RequestContext, asked: Callable[[str, str], tuple[str, Request]]
+        self, request: Request, context: RequestContext, request_of: Callable[[str, str], tuple[str, Request]]
     ) -> Response:
         """Carry out the service's own operation on each resource: an error of one is not an error of the others."""
         failed: dict[str, Any] = {}
@@ -151,30 +151,34 @@ class _Tagging:
                 failed[text] = _failure("InvalidParameterException", f"{service or text} has no tags that are served here.")
                 continue
             try:
-                self._call(service, *asked(service, text), context)
+                self._call(service, *request_of(service, text), context)
             except PenstockError as error:
                 failed[text] = _failure("InvalidParameterException", f"{error.aws_code}: {error}")
         return {"FailedResourcesMap": failed}
 
     def _tagged(self, context: RequestContext, types: Sequence[str]) -> Iterator[tuple[str, Tags]]:
         """Yield ARN and tags of every resource that has tags."""
-        for kind in _KINDS:
-            if types and kind.type not in types and kind.service not in types:
+        for owner_type in _RESOURCE_TYPES:
+            if types and owner_type.type not in types and owner_type.service not in types:
                 continue
-            for item in self._listed(kind, context):
-                text = _arn_of(kind, item, context)
-                tags = _read_tags(item if "Tags" in item else self._call(kind.service, *_READ[kind.service](text), context))
+            for item in self._listed(owner_type, context):
+                text = _arn_of(owner_type, item, context)
+                tags = _read_tags(
+                    item if "Tags" in item else self._call(owner_type.service, *_READ[owner_type.service](text), context)
+                )
                 if tags:
                     yield text, tags
         if not types or {"s3", "s3:bucket"} & set(types):
             yield from ((f"arn:aws:s3:::{name}", tags) for name, tags in self._buckets() if tags)
 
-    def _listed(self, kind: _Kind, context: RequestContext) -> Iterator[Any]:
+    def _listed(self, owner_type: _ResourceType, context: RequestContext) -> Iterator[Any]:
         token: str | None = None
         while True:
-            answer = self._call(kind.service, kind.lists, {} if token is None else {kind.token: token}, context)
-            yield from answer.get(kind.member) or ()
-            token = answer.get(kind.token)
+            answer = self._call(
+                owner_type.service, owner_type.lists, {} if token is None else {owner_type.token: token}, context
+            )
+            yield from answer.get(owner_type.member) or ()
+            token = answer.get(owner_type.token)
             if token is None:
                 return
 
@@ -192,11 +196,11 @@ def _called(handler: AnyHandler, request: Request, context: RequestContext) -> M
     return answer
 
 
-def _arn_of(kind: _Kind, item: Any, context: RequestContext) -> str:
-    name = item[kind.name] if kind.name else item
+def _arn_of(owner_type: _ResourceType, item: Any, context: RequestContext) -> str:
+    name = item[owner_type.name] if owner_type.name else item
     if str(name).startswith("arn:"):
         return str(name)
-    return arn(kind.service, context.region, context.account, f"{kind.type.partition(':')[2]}/{name}")
+    return arn(owner_type.service, context.region, context.account, f"{owner_type.type.partition(':')[2]}/{name}")
 
 
 def _read_tags(answer: Any) -> Tags:
@@ -219,8 +223,8 @@ def _paged(
         return [each for each in items if after is None or key(each) > after][:count]
 
     try:
-        found = page(listing, request.get("PaginationToken") or None, limit, read, key, kind=str)
+        one_page = page(listing, request.get("PaginationToken") or None, limit, read, key, kind=str)
     except InvalidToken as error:
         raise ExpiredToken("The specified PaginationToken is invalid.", remedy=error.remedy) from error
     # As at AWS, the last page has an empty token.
-    return found.items, found.next_token or ""
+    return one_page.items, one_page.next_token or ""

@@ -74,11 +74,11 @@ class Permissions:
             keys = self._schemas_with_id(route, request)
             return list(dict.fromkeys(text for key in keys for text in self.schema(key)))
         try:
-            found = [text for _, resources in _REQUIRED_ACTIONS[route](self, request) for text in resources]
+            arns = [text for _, resources in _REQUIRED_ACTIONS[route](self, request) for text in resources]
         except PenstockError:
             # The body cannot be read or was not retained, so the path has to do.
-            found = list(self.subject(request.subject)) if "subject" in request.parts else []
-        return list(dict.fromkeys(found))
+            arns = list(self.subject(request.subject)) if "subject" in request.parts else []
+        return list(dict.fromkeys(arns))
 
     def shown(self, caller: Caller, route: str, answer: Any, origin: Origin) -> Any:
         """Return ``answer``; if it is a list, without the items that the caller may not see."""

@@ -116,13 +116,13 @@ _READ: Mapping[str, tuple[str, Callable[[Mapping[str, Any], str], Any]]] = {
 def routes(configs: SubjectConfigs) -> list[Route]:
     """The routes of levels and modes."""
     served = _Configs(configs)
-    found: list[Route] = []
+    table: list[Route] = []
     for path, noun in (("/config", "config"), ("/mode", "mode")):
         for scope in (path, f"{path}/{{subject}}"):
             for method, verb in (("GET", "get"), ("PUT", "set"), ("DELETE", "delete")):
                 name = f"{verb}_{noun}"
-                found.append(Route(method=method, path=scope, name=name, handler=getattr(served, name)))
-    return found
+                table.append(Route(method=method, path=scope, name=name, handler=getattr(served, name)))
+    return table
 
 
 class _Configs:

@@ -176,13 +176,13 @@ def wanted_id(body: Mapping[str, Any], name: str) -> int | None:
     return value if value > 0 or (value == 0 and name == "id") else None
 
 
-def read_contract(given: Any, member: str) -> str | None:
+def read_contract(metadata: Any, member: str) -> str | None:
     """Return metadata as canonical JSON; None if it is empty."""
-    if given is None:
+    if metadata is None:
         return None
-    if not isinstance(given, dict) or not given.keys() <= {"tags", "properties", "sensitive"}:
+    if not isinstance(metadata, dict) or not metadata.keys() <= {"tags", "properties", "sensitive"}:
         raise BadRequest(f'The member "{member}" has to be an object of tags, properties and sensitive.')
-    tags, properties, sensitive = (given.get(name) for name in ("tags", "properties", "sensitive"))
+    tags, properties, sensitive = (metadata.get(name) for name in ("tags", "properties", "sensitive"))
     if not (
         (tags is None or (isinstance(tags, dict) and all(map(_are_texts, tags.values()))))
         and (properties is None or (isinstance(properties, dict) and _are_texts(list(properties.values()))))
@@ -191,7 +191,7 @@ def read_contract(given: Any, member: str) -> str | None:
         raise BadRequest(
             f"In {member}, tags are lists of strings by path, properties strings by name, sensitive a list of strings."
         )
-    text = canonical_contract(given)
+    text = canonical_contract(metadata)
     if text is not None and len(text) > _MAX_CONTRACT:
         raise SchemaTooLarge(f"The metadata has {len(text):,} characters; {_MAX_CONTRACT:,} are accepted.")
     return text
@@ -203,20 +203,20 @@ def _are_texts(value: Any) -> bool:
 
 def read_references(body: Mapping[str, Any]) -> tuple[SubjectReference, ...]:
     """Return the references of a body's schema, or raise :class:`BadRequest`."""
-    given = body.get("references")
-    if given is None:
+    items = body.get("references")
+    if items is None:
         return ()
-    if not isinstance(given, list) or len(given) > _MAX_REFERENCES:
+    if not isinstance(items, list) or len(items) > _MAX_REFERENCES:
         raise BadRequest(f'The member "references" is not a list of up to {_MAX_REFERENCES:,} references.')
-    found: list[SubjectReference] = []
-    for item in given:
+    references: list[SubjectReference] = []
+    for item in items:
         if not isinstance(item, dict) or type(item.get("version")) is not int:
             raise BadRequest("A reference needs name, subject and version; version is a number.")
         name, subject = read_text(item, "name"), read_text(item, "subject")
         if not name or not subject:
             raise BadRequest("A reference needs name, subject and version.")
-        found.append(SubjectReference(name=name, subject=subject, version=item["version"]))
-    return tuple(found)
+        references.append(SubjectReference(name=name, subject=subject, version=item["version"]))
+    return tuple(references)
 
 
 def read_text(body: Mapping[str, Any], name: str) -> str:

@@ -60,10 +60,10 @@ class Router:
         context = "."
         if len(segments) > 2 and segments[0] == "contexts":
             context, segments = segments[1].strip(":") or ".", segments[2:]
-        found = self.table.find(segments)
-        if found is None:
+        match = self.table.find(segments)
+        if match is None:
             raise UnknownPath("HTTP 404 Not Found", remedy="See docs/registry/confluent.md for the paths that are served.")
-        methods, parts = found
+        methods, parts = match
         route = methods.get("GET" if method == "HEAD" else method)
         if route is None:
             raise WrongMethod(method, sorted(methods))

@@ -53,10 +53,10 @@ class _Schemas:
         if request.query.text("ruleType"):
             # No schema has rules here.
             return []
-        found = self._ids.scan(
+        versions = self._ids.scan(
             request.prefix, listing(request.query, most=_MOST_SCHEMAS), latest_only=request.query.flag("latestOnly")
         )
-        return [self._shapes.version(version, request) for version in found]
+        return [self._shapes.version(version, request) for version in versions]
 
     def list_types(self, _request: Request) -> Any:
         return [*_FIRST_TYPES, *(name for name in DATA_FORMATS if name not in _FIRST_TYPES)]
@@ -77,12 +77,12 @@ class _Schemas:
         return RawText(self._shapes.text(self._ids.schema(request.schema_id, self._within(request)), request))
 
     def list_subjects_of_id(self, request: Request) -> Any:
-        found = self._ids.subjects(request.schema_id, self._within(request), listing(request.query))
-        return [str(subject) for subject in found]
+        subjects = self._ids.subjects(request.schema_id, self._within(request), listing(request.query))
+        return [str(subject) for subject in subjects]
 
     def list_versions_of_id(self, request: Request) -> Any:
-        found = self._ids.versions(request.schema_id, self._within(request), listing(request.query))
-        return [{"subject": str(subject_of(head.key)), "version": head.number} for head in found]
+        versions = self._ids.versions(request.schema_id, self._within(request), listing(request.query))
+        return [{"subject": str(subject_of(head.key)), "version": head.number} for head in versions]
 
     def get_by_guid(self, request: Request) -> Any:
         return self._shapes.schema(self._ids.by_uuid(request.parts["guid"]), request)

@@ -61,16 +61,16 @@ class _Subjects:
     def look_up(self, request: Request) -> Any:
         wanted = read_schema(request.body)
         with typed(wanted):
-            found = self._subjects.lookup(self._subject(request), wanted, deleted=request.query.flag("deleted"))
-        return self._shapes.version(found, request)
+            version = self._subjects.lookup(self._subject(request), wanted, deleted=request.query.flag("deleted"))
+        return self._shapes.version(version, request)
 
     def get_with_metadata(self, request: Request) -> Any:
         keys, values = request.query.texts("key"), request.query.texts("value")
         if len(keys) != len(values):
             raise BadRequest("Each parameter key needs a parameter value.")
         properties = dict(zip(keys, values, strict=True))
-        found = self._subjects.latest_with(self._subject(request), properties, deleted=request.query.flag("deleted"))
-        return self._shapes.version(found, request)
+        version = self._subjects.latest_with(self._subject(request), properties, deleted=request.query.flag("deleted"))
+        return self._shapes.version(version, request)
 
     def delete_subject(self, request: Request) -> Any:
         return list(self._subjects.delete(self._subject(request), permanent=request.query.flag("permanent")))
@@ -86,18 +86,18 @@ class _Subjects:
         body = request.body
         wanted = read_schema(body)
         with typed(wanted):
-            found = self._registration.register(
+            version = self._registration.register(
                 self._subject(request), wanted, schema_id=wanted_id(body, "id"), number=wanted_id(body, "version")
             )
         if not request.extras:
-            return {"id": found.schema_id}
+            return {"id": version.schema_id}
         # Without the text: the Python client would cache it in place of the descriptor that it sent.
         return {
-            "id": found.schema_id,
-            "version": found.number,
-            "guid": found.id,
-            "subject": str(subject_of(found.key)),
-            "schemaType": found.data_format,
+            "id": version.schema_id,
+            "version": version.number,
+            "guid": version.id,
+            "subject": str(subject_of(version.key)),
+            "schemaType": version.data_format,
         }
 
     def get_version(self, request: Request) -> Any:

@@ -152,10 +152,10 @@ def _plan(call: Call, change: Change) -> Plan:
 
 
 def _plan_create(call: Call, change: Change) -> Plan:
-    kind = kind_of(call, change.database, change.name)
-    if kind not in {None, "Table"}:
-        raise AlreadyExists(f"{kind} with same name already exists: {change.database}.{change.name}")
-    check_requirements(change.requirements, None if kind is None else {})
+    entity_type = kind_of(call, change.database, change.name)
+    if entity_type not in {None, "Table"}:
+        raise AlreadyExists(f"{entity_type} with same name already exists: {change.database}.{change.name}")
+    check_requirements(change.requirements, None if entity_type is None else {})
     upgrade = next((each for each in change.updates if each.get("action") == "upgrade-format-version"), {})
     version = version_of(upgrade.get(FORMAT_VERSION, 2))
     moved = next((each for each in change.updates if each.get("action") == "set-location"), {})
@@ -191,12 +191,12 @@ def _dropped(base: Document, changed: Document) -> list[str]:
 
 def _removable(call: Call, key: tuple[str, str], locations: Sequence[str]) -> list[str]:
     """Return those files that the caller may remove: who writes a table's metadata chooses what its log names."""
-    found = []
+    removable = []
     for location in locations:
         with contextlib.suppress(PenstockError):
             call.access.check_files("s3:DeleteObject", [location], key)
-            found.append(location)
-    return found
+            removable.append(location)
+    return removable
 
 
 def _discard(call: Call, plans: Sequence[Plan]) -> None:

@@ -46,9 +46,9 @@ def storage_of(call: Call, database: str, name: str, document: Document, *, stag
     """
     config = storage_defaults(call.settings)
     if call.wants("vended-credentials"):
-        found = table_credentials(call, database, name, document)
-        if found:
-            return {"config": {**config, **found[0]["config"]}, "storage-credentials": found}
+        credentials = table_credentials(call, database, name, document)
+        if credentials:
+            return {"config": {**config, **credentials[0]["config"]}, "storage-credentials": credentials}
     if call.wants("remote-signing") and call.settings.s3_endpoint_url is not None:
         config |= {
             "s3.remote-signing-enabled": "true",
@@ -110,12 +110,12 @@ def _writes(call: Call, database: str, name: str) -> Sequence[str]:
     """Return the actions on objects of a caller who may commit, as far as it may add and remove rows."""
     if not call.access.allows("UpdateTable", {"DatabaseName": database, "TableInput": {"Name": name}}):
         return ()
-    found: list[str] = []
+    writes: list[str] = []
     for permission, actions in WRITES.items():
         with contextlib.suppress(AccessDenied):
             call.access.check_writing(database, name, (permission,))
-            found += actions
-    return found
+            writes += actions
+    return writes
 
 
 def table_locations(document: Document) -> frozenset[str]:

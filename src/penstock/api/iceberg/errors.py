@@ -153,13 +153,13 @@ class Rendered:
 def render(error: BaseException, *, request_id: str) -> Rendered:
     """Return the answer for ``error``."""
     error = full_disk(error) or error
-    status, kind = next((_TYPES[each] for each in type(error).__mro__ if each in _TYPES), _DEFECT)
+    status, error_type = next((_TYPES[each] for each in type(error).__mro__ if each in _TYPES), _DEFECT)
     if not isinstance(error, PenstockError):
         _log.error("request %s failed", request_id, exc_info=error)
         message = f"The server failed on request {request_id}. Its log has the details."
     else:
-        if kind == _DEFECT[1] and error.http_status < 500:
-            status, kind = error.http_status, "BadRequestException"
+        if error_type == _DEFECT[1] and error.http_status < 500:
+            status, error_type = error.http_status, "BadRequestException"
         if status >= 500 and not isinstance(error, Overloaded | AuditUnavailable):
             _log.error("request %s failed: %s", request_id, error, exc_info=error)
         words = _WORDS.get(type(error))
@@ -171,5 +171,5 @@ def render(error: BaseException, *, request_id: str) -> Rendered:
         headers.append((b"allow", ", ".join(error.allowed).encode()))
     if status in {429, 503}:
         headers.append((b"retry-after", b"1"))
-    body = orjson.dumps({"error": {"message": message, "type": kind, "code": status}})
-    return Rendered(status=status, code=kind, body=body, headers=tuple(headers))
+    body = orjson.dumps({"error": {"message": message, "type": error_type, "code": status}})
+    return Rendered(status=status, code=error_type, body=body, headers=tuple(headers))

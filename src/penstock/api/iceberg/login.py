@@ -96,5 +96,5 @@ class IcebergLogin:
             raise PlainCredentials
 
     async def _fetch(self, key_id: str) -> AccessKey | None:
-        found: AccessKey | None = await self._workers.run(self._keys.fetch, key_id)
-        return found
+        key: AccessKey | None = await self._workers.run(self._keys.fetch, key_id)
+        return key

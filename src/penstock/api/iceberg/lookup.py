@@ -39,52 +39,52 @@ def find_table(call: Call, database: str, name: str) -> Table | None:
     Raises :class:`NoSuchTable` if the name is another kind of table, or a view.
     """
     try:
-        found = call.tables.table(database, name)
+        table = call.tables.table(database, name)
     except TableNotFound:
         return None
-    if not is_table(found):
+    if not is_table(table):
         raise NoSuchTable(f"Table does not exist: {database}.{name} is not an Iceberg table.")
-    return found
+    return table
 
 
 def existing_table(call: Call, database: str, name: str) -> Table:
     """Return the Iceberg table; raise :class:`NoSuchTable`."""
     try:
-        found = find_table(call, database, name)
+        table = find_table(call, database, name)
     except DatabaseNotFound:
-        found = None
-    if found is None:
+        table = None
+    if table is None:
         raise NoSuchTable(f"Table does not exist: {database}.{name}")
-    return found
+    return table
 
 
 def existing_view(call: Call, database: str, name: str) -> Table:
     """Return the Iceberg view; raise :class:`NoSuchView`."""
     try:
-        found = call.tables.table(database, name)
+        view = call.tables.table(database, name)
     except (DatabaseNotFound, TableNotFound):
         raise NoSuchView(f"View does not exist: {database}.{name}") from None
-    if not is_view(found):
+    if not is_view(view):
         raise NoSuchView(f"View does not exist: {database}.{name} is not an Iceberg view.")
-    return found
+    return view
 
 
 def load(call: Call, database: str, name: str) -> tuple[Table, Loaded]:
     """Return a table and its current metadata; raise :class:`NoSuchTable`."""
-    found = existing_table(call, database, name)
-    return found, read_metadata(call, found)
+    table = existing_table(call, database, name)
+    return table, read_metadata(call, table)
 
 
-def read_metadata(call: Call, found: Table) -> Loaded:
+def read_metadata(call: Call, table: Table) -> Loaded:
     """Return the current metadata of a table or view; raise :class:`DataProblem` if it cannot be read."""
-    location = location_of(found)
-    call.access.check_files("s3:GetObject", [location], (found.database, found.name))
+    location = location_of(table)
+    call.access.check_files("s3:GetObject", [location], (table.database, table.name))
     try:
         document = call.files.read(location)
     except (NotFound, InvalidInput) as error:
-        raise DataProblem(f"The metadata of {found.database}.{found.name} cannot be read: {error.message}") from None
+        raise DataProblem(f"The metadata of {table.database}.{table.name} cannot be read: {error.message}") from None
     if not isinstance(document, dict):
-        raise DataProblem(f"The metadata file {location} of {found.database}.{found.name} is not a JSON object.")
+        raise DataProblem(f"The metadata file {location} of {table.database}.{table.name} is not a JSON object.")
     return Loaded(location, document)
 
 
@@ -97,19 +97,19 @@ def default_location(call: Call, database: str, name: str) -> str:
 
 def refuse_existing(call: Call, database: str, name: str, *, view: bool = False) -> None:
     """Raise :class:`AlreadyExists` if the database has anything of this name; ``view``: a view is to be created."""
-    kind = kind_of(call, database, name)
-    if kind is not None:
-        own = kind == ("View" if view else "Table")
-        raise AlreadyExists(f"{kind}{'' if own else ' with same name'} already exists: {database}.{name}")
+    entity_type = kind_of(call, database, name)
+    if entity_type is not None:
+        own = entity_type == ("View" if view else "Table")
+        raise AlreadyExists(f"{entity_type}{'' if own else ' with same name'} already exists: {database}.{name}")
 
 
 def kind_of(call: Call, database: str, name: str) -> str | None:
     """Return what the name is: Table, View, or Table of another format; None if it is free."""
     try:
-        found = call.tables.table(database, name)
+        table = call.tables.table(database, name)
     except TableNotFound:
         return None
-    return "Table" if is_table(found) else "View" if is_view(found) else "Table of another format"
+    return "Table" if is_table(table) else "View" if is_view(table) else "Table of another format"
 
 
 def check_location(call: Call, database: str, name: str, location: str, *, new: bool, metadata: str | None = None) -> None:

@@ -36,12 +36,12 @@ def routes() -> list[Route]:
 
 def properties_of(database: Database) -> dict[str, str]:
     """Return a database's properties as Iceberg's clients see them."""
-    found = dict(database.parameters)
+    properties = dict(database.parameters)
     if database.location_uri is not None:
-        found[_LOCATION] = database.location_uri
+        properties[_LOCATION] = database.location_uri
     if database.description is not None:
-        found[_COMMENT] = database.description
-    return found
+        properties[_COMMENT] = database.description
+    return properties
 
 
 def _list(call: Call) -> Answer:
@@ -67,10 +67,10 @@ def _list(call: Call) -> Answer:
 
 def _create(call: Call) -> Answer:
     name = level(call.document.get("namespace"))
-    given = texts(call.document, "properties", "the namespace") if call.document.get("properties") else {}
-    wanted = _input(name, given)
-    call.access.check("CreateDatabase", {"DatabaseInput": {"Name": name, **_located(given)}})
-    _check_location(call, given)
+    properties = texts(call.document, "properties", "the namespace") if call.document.get("properties") else {}
+    wanted = _input(name, properties)
+    call.access.check("CreateDatabase", {"DatabaseInput": {"Name": name, **_located(properties)}})
+    _check_location(call, properties)
     created = call.tables.create_database(wanted)
     call.lake_formation.created(name, None, by=call.caller.arn_for_policies)
     return Answer({"namespace": [created.name], "properties": properties_of(created)})
@@ -78,8 +78,8 @@ def _create(call: Call) -> Answer:
 
 def _load(call: Call) -> Answer:
     call.access.check("GetDatabase", {"Name": call.database})
-    found = call.tables.database(call.database)
-    return Answer({"namespace": [found.name], "properties": properties_of(found)})
+    database = call.tables.database(call.database)
+    return Answer({"namespace": [database.name], "properties": properties_of(database)})
 
 
 def _exists(call: Call) -> Answer:
@@ -105,32 +105,32 @@ def _update(call: Call) -> Answer:
         raise Unprocessable(f"Cannot update and remove the same properties: {', '.join(both)[:200]}")
     call.access.check("UpdateDatabase", {"Name": name, "DatabaseInput": {"Name": name, **_located(updates)}})
     _check_location(call, updates)
-    found: dict[str, list[str]] = {"updated": sorted(updates), "removed": [], "missing": []}
+    changes: dict[str, list[str]] = {"updated": sorted(updates), "removed": [], "missing": []}
 
     def change(old: Database) -> Database:
         current = properties_of(old)
         # Assigned, not appended: a store may call this again.
-        found["removed"] = sorted(set(removals) & set(current))
-        found["missing"] = sorted(set(removals) - set(current))
+        changes["removed"] = sorted(set(removals) & set(current))
+        changes["missing"] = sorted(set(removals) - set(current))
         kept = {key: value for key, value in current.items() if key not in removals}
         wanted = _input(name, {**kept, **updates})
         return replace(old, description=wanted.description, location_uri=wanted.location_uri, parameters=wanted.parameters)
 
     call.tables.change_database(name, change)
-    return Answer(found)
+    return Answer(changes)
 
 
-def _input(name: str, given: Mapping[str, str]) -> DatabaseInput:
-    parameters = {key: value for key, value in given.items() if key not in {_LOCATION, _COMMENT}}
+def _input(name: str, properties: Mapping[str, str]) -> DatabaseInput:
+    parameters = {key: value for key, value in properties.items() if key not in {_LOCATION, _COMMENT}}
     return DatabaseInput(
-        name=name, description=given.get(_COMMENT), location_uri=given.get(_LOCATION), parameters=parameters
+        name=name, description=properties.get(_COMMENT), location_uri=properties.get(_LOCATION), parameters=parameters
     )
 
 
-def _located(given: Mapping[str, Any]) -> Mapping[str, Any]:
-    return {"LocationUri": given[_LOCATION]} if _LOCATION in given else {}
+def _located(properties: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {"LocationUri": properties[_LOCATION]} if _LOCATION in properties else {}
 
 
-def _check_location(call: Call, given: Mapping[str, Any]) -> None:
-    if _LOCATION in given:
-        call.files.check(given[_LOCATION])
+def _check_location(call: Call, properties: Mapping[str, Any]) -> None:
+    if _LOCATION in properties:
+        call.files.check(properties[_LOCATION])

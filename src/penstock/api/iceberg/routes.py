@@ -66,10 +66,10 @@ class Router:
             # DuckDB encodes the prefix as one part of the path.
             catalog = segments[1].removeprefix(f"{_CATALOGS}/")
             segments = [segments[0], *segments[2:]]
-        found = self.table.find(segments)
-        if found is None:
+        match = self.table.find(segments)
+        if match is None:
             raise UnknownPath(f"Nothing is served at {raw_path[:200]}.", remedy="The configuration lists what is served.")
-        methods, parts = found
+        methods, parts = match
         route = methods.get(method)
         if route is None:
             raise WrongMethod(method, sorted(methods))

@@ -98,11 +98,11 @@ def _signed(call: Call, key: TemporaryKey) -> Answer:
     return Answer(body, headers={"cache-control": "no-cache"})
 
 
-def _headers(given: Any) -> dict[str, str]:
-    if not isinstance(given, dict) or len(given) > _MAX_HEADERS:
+def _headers(sent: Any) -> dict[str, str]:
+    if not isinstance(sent, dict) or len(sent) > _MAX_HEADERS:
         raise InvalidInput(f"'headers' is not an object with at most {_MAX_HEADERS} members.")
     headers: dict[str, str] = {}
-    for name, values in given.items():
+    for name, values in sent.items():
         listed = values if isinstance(values, list) else [values]
         if not all(isinstance(each, str) and each.isprintable() for each in listed):
             raise InvalidInput(f"The header '{name[:100]}' is not a list of strings.")

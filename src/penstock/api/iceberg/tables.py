@@ -69,7 +69,7 @@ def list_tables(call: Call, *, views: bool) -> Answer:
     database = call.database
     call.access.check("GetTables", {"DatabaseName": database})
     wanted = is_view if views else is_table
-    found: list[dict[str, Any]] = []
+    identifiers: list[dict[str, Any]] = []
     token = call.parameter("pageToken")
     paged = call.has_parameter("pageToken") or call.has_parameter("pageSize")
     while True:
@@ -77,11 +77,11 @@ def list_tables(call: Call, *, views: bool) -> Answer:
         for table in page.items:
             item = {"DatabaseName": database, "Name": table.name}
             if wanted(table) and call.access.is_visible("GetTables", item):
-                found.append({"namespace": [database], "name": table.name})
+                identifiers.append({"namespace": [database], "name": table.name})
         token = page.next_token
-        if token is None or (paged and found):
+        if token is None or (paged and identifiers):
             break
-    return Answer({"identifiers": found, "next-page-token": token})
+    return Answer({"identifiers": identifiers, "next-page-token": token})
 
 
 def rename(call: Call, *, views: bool) -> Answer:
@@ -105,9 +105,9 @@ def rename(call: Call, *, views: bool) -> Answer:
             ]
         )
     except TableExists:
-        kind = kind_of(call, to_database, to_name) or "Table"
+        entity_type = kind_of(call, to_database, to_name) or "Table"
         named = (".".join([*each["namespace"], each["name"]]) for each in (call.body["source"], call.body["destination"]))
-        raise AlreadyExists(f"Cannot rename {' to '.join(named)}. {kind} already exists") from None
+        raise AlreadyExists(f"Cannot rename {' to '.join(named)}. {entity_type} already exists") from None
     return no_content()
 
 
@@ -237,13 +237,13 @@ def _credentials(call: Call) -> Answer:
     database, name = call.database, call.table
     call.access.check("GetTable", {"DatabaseName": database, "Name": name})
     _, loaded = load(call, database, name)
-    found = table_credentials(call, database, name, loaded.document)
-    if not found:
+    credentials = table_credentials(call, database, name, loaded.document)
+    if not credentials:
         raise UnknownPath(
             "This server makes no credentials for this caller.",
             remedy="It needs an S3 endpoint, a caller of the catalog's own account, and no session policy.",
         )
-    return Answer({"storage-credentials": found})
+    return Answer({"storage-credentials": credentials})
 
 
 def _report(call: Call) -> Answer:

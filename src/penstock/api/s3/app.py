@@ -174,7 +174,7 @@ class S3App:
             find = partial(self._buckets.find, authenticated.caller, authenticated.authorize)
             # A new bucket is the caller's own, whoever else has one of its name.
             bucket = "" if model.name == "CreateBucket" else target.bucket
-            found: BucketLake = await self._work.run(find, bucket, headers.get("x-amz-expected-bucket-owner"))
+            lake: BucketLake = await self._work.run(find, bucket, headers.get("x-amz-expected-bucket-owner"))
             body = BodyReader(receive, headers, authenticated.payload, authenticated.signer, self._work.run)
             call = Call(
                 operation=model.name,
@@ -184,10 +184,10 @@ class S3App:
                 headers=headers,
                 query=query,
                 body=body,
-                lake=found.lake,
+                lake=lake.lake,
                 caller=authenticated.caller,
                 region=self._region,
-                access=found.access,
+                access=lake.access,
                 work=self._work,
                 find=find,
             )
@@ -333,15 +333,15 @@ def _raw_path(scope: Scope) -> str:
 
 
 def _headers(scope: Scope) -> dict[str, str]:
-    found: dict[str, str] = {}
+    headers: dict[str, str] = {}
     for name, raw in scope["headers"]:
         try:
             value = raw.decode()
         except UnicodeDecodeError:
             value = raw.decode("latin-1")
         key = name.decode("latin-1")
-        found[key] = f"{found[key]},{value}" if key in found else value
-    return found
+        headers[key] = f"{headers[key]},{value}" if key in headers else value
+    return headers
 
 
 def _has_document(shape: Any) -> bool:
@@ -351,11 +351,11 @@ def _has_document(shape: Any) -> bool:
 
 
 def _header_members(members: Mapping[str, Any], shape: Any) -> dict[str, str]:
-    found = {}
+    values = {}
     for name, member in shape.members.items():
         if member.serialization.get("location") == "header" and members.get(name) is not None:
-            found[member.serialization["name"].lower()] = scalar_text(members[name], member, header=True)
-    return found
+            values[member.serialization["name"].lower()] = scalar_text(members[name], member, header=True)
+    return values
 
 
 def _encoded(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:

@@ -53,12 +53,12 @@ class _Chunks:
     def feed(self, data: bytes) -> list[bytes]:
         """Return the bytes of the object in ``data``."""
         self._buffer += data
-        found: list[bytes] = []
-        while self._step(found):
+        content: list[bytes] = []
+        while self._step(content):
             pass
-        return found
+        return content
 
-    def _step(self, found: list[bytes]) -> bool:
+    def _step(self, content: list[bytes]) -> bool:
         if self._state == "data":
             piece = bytes(self._buffer[: self._left])
             if not piece:
@@ -67,7 +67,7 @@ class _Chunks:
             self._left -= len(piece)
             if self._payload.signed:
                 self._hash.update(piece)
-            found.append(piece)
+            content.append(piece)
             if self._left == 0:
                 self._end_chunk()
                 self._state = "gap"

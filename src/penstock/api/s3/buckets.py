@@ -30,13 +30,15 @@ async def list_buckets(call: Call) -> Answer:
     limit = call.members.get("MaxBuckets", 10_000)
     if not 1 <= limit <= 10_000:
         raise S3Error("InvalidArgument", "Argument max-buckets must be an integer between 1 and 10000")
-    found = [each for each in await call.run(call.lake.store.buckets) if each[0].startswith(prefix) and each[0] > after]
+    buckets = [each for each in await call.run(call.lake.store.buckets) if each[0].startswith(prefix) and each[0] > after]
     members: dict[str, Any] = {
         "Owner": owner_of(call),
-        "Buckets": [{"Name": name, "CreationDate": created, "BucketRegion": call.region} for name, created in found[:limit]],
+        "Buckets": [
+            {"Name": name, "CreationDate": created, "BucketRegion": call.region} for name, created in buckets[:limit]
+        ],
     }
-    if len(found) > limit:
-        members["ContinuationToken"] = _as_token(found[limit - 1][0])
+    if len(buckets) > limit:
+        members["ContinuationToken"] = _as_token(buckets[limit - 1][0])
     return Answer(members=members)
 
 

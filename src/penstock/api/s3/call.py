@@ -120,8 +120,8 @@ class Call:
             body = await self.body.read_all(_MAX_DOCUMENT)
             if optional and not body.strip():
                 return {}
-            found: dict[str, Any] = await self.work.parse(lambda: parse_xml(body, model, elements=elements))
-            return found
+            document: dict[str, Any] = await self.work.parse(lambda: parse_xml(body, model, elements=elements))
+            return document
 
     async def text(self) -> str:
         """Return the body as text; raise :class:`S3Error` if it is too large or not UTF-8."""

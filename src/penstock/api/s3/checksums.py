@@ -61,7 +61,7 @@ def header_of(algorithm: str) -> str:
 
 def declared_checksums(headers: Mapping[str, str]) -> dict[str, str]:
     """Return the checksums in headers, by algorithm; raise :class:`S3Error` if one has the wrong length."""
-    found = {}
+    checksums = {}
     for algorithm in ALGORITHMS:
         value = headers.get(header_of(algorithm))
         if value is None:
@@ -72,8 +72,8 @@ def declared_checksums(headers: Mapping[str, str]) -> dict[str, str]:
             good = False
         if not good:
             raise S3Error("InvalidRequest", f"Value for {header_of(algorithm)} header is invalid.")
-        found[algorithm] = value.strip()
-    return found
+        checksums[algorithm] = value.strip()
+    return checksums
 
 
 def composite(algorithm: str, parts: Iterable[str]) -> str:

@@ -99,13 +99,13 @@ class S3Authenticator:
 
     def access(self, caller: Caller, origin: Origin, headers: Mapping[str, str]) -> Authorize:
         """Return what decides on the caller's request with ``headers``, in its own account's lake and in others'."""
-        given = {f"s3:{name}": headers[name] for name in S3_HEADERS if name in headers}
+        header_keys = {f"s3:{name}": headers[name] for name in S3_HEADERS if name in headers}
 
         def authorize(action: str, resource: str, /, *, owner: str, policy: Policy | None, extra: Mapping[str, str]) -> None:
             own = owner == caller.account
             if caller.is_root and own and (policy is None or action in _ROOTS_OWN):
                 return
-            keys = {**given, **extra, "s3:resourceaccount": owner}
+            keys = {**header_keys, **extra, "s3:resourceaccount": owner}
             try:
                 decision = self.authorizer.decide(caller, action, resource, origin, owner=owner, policy=policy, extra=keys)
             except UnrecognizedClient as error:

@@ -68,7 +68,7 @@ def _model(operation: str) -> OperationModel:
 @lru_cache(maxsize=1)
 def _routes() -> Mapping[tuple[str, int], tuple[Route, ...]]:
     """Return routes by method and depth (0 for the service, 1 for a bucket, 2 for an object), the most specific first."""
-    found: dict[tuple[str, int], list[Route]] = {}
+    by_method: dict[tuple[str, int], list[Route]] = {}
     for name in service_model().operation_names:
         model = _model(name)
         path, _, query = model.http["requestUri"].partition("?")
@@ -94,21 +94,21 @@ def _routes() -> Mapping[tuple[str, int], tuple[Route, ...]]:
                 if each.serialization.get("location") == "querystring"
             ),
         )
-        found.setdefault((model.http["method"], depth), []).append(route)
+        by_method.setdefault((model.http["method"], depth), []).append(route)
     return {
         key: tuple(sorted(routes, key=lambda each: (-len(each.query) - len(each.needed), not each.copies, each.operation)))
-        for key, routes in found.items()
+        for key, routes in by_method.items()
     }
 
 
 @lru_cache(maxsize=1)
 def subresources() -> frozenset[str]:
     """Return the names in queries that stand for a part of a bucket or object (``acl``, ``session``), in any operation."""
-    found = set(_OTHER_SUBRESOURCES)
+    names = set(_OTHER_SUBRESOURCES)
     for name in service_model().operation_names:
         query = _model(name).http["requestUri"].partition("?")[2]
-        found |= {given for given, value in parse_qsl(query, keep_blank_values=True) if not value}
-    return frozenset(found)
+        names |= {parameter for parameter, value in parse_qsl(query, keep_blank_values=True) if not value}
+    return frozenset(names)
 
 
 def operation_of(method: str, depth: int, query: Mapping[str, str], headers: Mapping[str, str]) -> OperationModel:
@@ -150,38 +150,40 @@ def _check_subresources(method: str, query: Mapping[str, str], route: Route) -> 
 
 def parse_query(raw: str) -> dict[str, str]:
     """Return the parameters of a query; raise :class:`S3Error` if one is given twice or is not UTF-8."""
-    found: dict[str, str] = {}
+    parameters: dict[str, str] = {}
     try:
         pairs = parse_qsl(raw, keep_blank_values=True, errors="strict", max_num_fields=200)
     except ValueError:
         raise S3Error("InvalidURI", "Couldn't parse the specified URI.") from None
     for name, value in pairs:
-        if name in found:
+        if name in parameters:
             raise S3Error("InvalidArgument", f"The query parameter '{name[:100]}' is given twice.")
-        found[name] = value
-    return found
+        parameters[name] = value
+    return parameters
 
 
 def parse_members(model: OperationModel, query: Mapping[str, str], headers: Mapping[str, str]) -> dict[str, Any]:
     """Return the members that are in the query and the headers."""
-    found: dict[str, Any] = {}
+    members: dict[str, Any] = {}
     if model.input_shape is None:
-        return found
+        return members
     for name, member in model.input_shape.members.items():
-        location, given = member.serialization.get("location"), member.serialization.get("name", name)
-        if location == "querystring" and given in query:
-            found[name] = _parsed(given, query[given], member.type_name)
-        elif location == "header" and given.lower() in headers:
-            found[name] = _parsed(given, headers[given.lower()], member.type_name)
+        location, sent_name = member.serialization.get("location"), member.serialization.get("name", name)
+        if location == "querystring" and sent_name in query:
+            members[name] = _parsed(sent_name, query[sent_name], member.type_name)
+        elif location == "header" and sent_name.lower() in headers:
+            members[name] = _parsed(sent_name, headers[sent_name.lower()], member.type_name)
         elif location == "headers":
-            found[name] = {
-                key.removeprefix(given): value for key, value in headers.items() if key.startswith(given) and key != given
+            members[name] = {
+                key.removeprefix(sent_name): value
+                for key, value in headers.items()
+                if key.startswith(sent_name) and key != sent_name
             }
-    return found
+    return members
 
 
-def _parsed(name: str, text: str, kind: str) -> Any:
-    if kind in {"integer", "long"}:
+def _parsed(name: str, text: str, type_name: str) -> Any:
+    if type_name in {"integer", "long"}:
         if _NUMBER.fullmatch(text) is None:
             raise S3Error(
                 "InvalidArgument",
@@ -189,9 +191,9 @@ def _parsed(name: str, text: str, kind: str) -> Any:
                 details={"ArgumentName": name, "ArgumentValue": text[:100]},
             )
         return int(text)
-    if kind == "boolean":
+    if type_name == "boolean":
         return text.lower() == "true"
-    if kind == "list":
+    if type_name == "list":
         return [each.strip() for each in text.split(",") if each.strip()]
     return text
 

@@ -143,8 +143,8 @@ def check_preconditions(headers: Mapping[str, str], info: ObjectInfo, prefix: st
 
 
 def _names_etag(header: str, etag: str) -> bool:
-    given = {each.strip().removeprefix("W/").strip('"') for each in header.split(",")}
-    return "*" in given or etag.strip('"') in given
+    etags = {each.strip().removeprefix("W/").strip('"') for each in header.split(",")}
+    return "*" in etags or etag.strip('"') in etags
 
 
 def _time(header: str | None) -> float | None:

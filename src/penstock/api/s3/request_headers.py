@@ -84,8 +84,8 @@ def _acl(what: str) -> S3Error:
 
 def encryption_of(headers: Mapping[str, str]) -> dict[str, str]:
     """Return the answer's headers on encryption: those that were asked for, as AWS answers."""
-    found = {name: headers[name] for name in (_SSE, f"{_SSE}-aws-kms-key-id") if name in headers}
-    return found or {_SSE: "AES256"}
+    encryption = {name: headers[name] for name in (_SSE, f"{_SSE}-aws-kms-key-id") if name in headers}
+    return encryption or {_SSE: "AES256"}
 
 
 def attributes_of(call: Call) -> Attributes:
@@ -124,21 +124,21 @@ def parse_tags(text: str | None) -> dict[str, str]:
     return tags_of([{"Key": key, "Value": value} for key, value in pairs])
 
 
-def tags_of(given: list[dict[str, Any]], *, most: int = _MAX_TAGS, what: str = "Object") -> dict[str, str]:
+def tags_of(pairs: list[dict[str, Any]], *, most: int = _MAX_TAGS, what: str = "Object") -> dict[str, str]:
     """Return the tags of a Tagging document; raise :class:`S3Error` if they break S3's rules."""
-    if len(given) > most:
+    if len(pairs) > most:
         raise S3Error("InvalidTag", f"{what} tags cannot be greater than {most}")
-    found: dict[str, str] = {}
-    for each in given:
+    tags: dict[str, str] = {}
+    for each in pairs:
         key, value = each.get("Key", ""), each.get("Value", "")
         if not 1 <= len(key) <= 128 or not _TAG_TEXT.fullmatch(key) or key.lower().startswith("aws:"):
             raise S3Error("InvalidTag", "The TagKey you have provided is invalid", details={"TagKey": key[:128]})
         if len(value) > 256 or not _TAG_TEXT.fullmatch(value):
             raise S3Error("InvalidTag", "The TagValue you have provided is invalid", details={"TagKey": key})
-        if key in found:
+        if key in tags:
             raise S3Error("InvalidTag", "Cannot provide multiple Tags with the same key", details={"TagKey": key})
-        found[key] = value
-    return found
+        tags[key] = value
+    return tags
 
 
 def object_headers(info: ObjectInfo) -> dict[str, str]:

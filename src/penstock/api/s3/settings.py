@@ -72,8 +72,8 @@ def _get(setting: _Setting) -> Handler:
             raise _of_bucket(setting.default, call)
         if document == {} and setting.removed is not None:
             raise _of_bucket(setting.removed, call)
-        found = document or (setting.default(call) if callable(setting.default) else {})
-        return Answer(members=found if setting.payload is None else {setting.payload: found})
+        stored = document or (setting.default(call) if callable(setting.default) else {})
+        return Answer(members=stored if setting.payload is None else {setting.payload: stored})
 
     return get
 
@@ -154,13 +154,13 @@ def _lifecycle(document: Shape) -> Shape:
         raise _malformed()
     for rule in rules:
         # What concerns versions that are not current changes nothing: there are none.
-        asked = [name for name in ("Transitions",) if rule.get(name)]
-        asked += [f"Expiration.{name}" for name in ("Days", "Date") if rule.get("Expiration", {}).get(name)]
+        unserved = [name for name in ("Transitions",) if rule.get(name)]
+        unserved += [f"Expiration.{name}" for name in ("Days", "Date") if rule.get("Expiration", {}).get(name)]
         days = rule.get("AbortIncompleteMultipartUpload", {}).get("DaysAfterInitiation", _ABORT_DAYS)
-        asked += [f"AbortIncompleteMultipartUpload.DaysAfterInitiation {days}"] if days != _ABORT_DAYS else []
-        if asked and rule["Status"] == "Enabled":
+        unserved += [f"AbortIncompleteMultipartUpload.DaysAfterInitiation {days}"] if days != _ABORT_DAYS else []
+        if unserved and rule["Status"] == "Enabled":
             raise not_implemented(
-                f"{', '.join(asked)} of a lifecycle rule",
+                f"{', '.join(unserved)} of a lifecycle rule",
                 remedy=f"Nothing expires here but uploads that are not completed, after {_ABORT_DAYS} days: disable the "
                 "rule, or delete objects by a job.",
             )

@@ -193,10 +193,10 @@ class ChunkSigner:
         """Do the same for the headers after the last chunk, each a line of ``name:value``."""
         self._check("TRAILER", hashlib.sha256(canonical).hexdigest(), signature)
 
-    def _check(self, kind: str, hashes: str, signature: str) -> None:
+    def _check(self, step: str, hashes: str, signature: str) -> None:
         if self._claim is None:
             return
-        to_sign = f"AWS4-HMAC-SHA256-{kind}\n{self._claim.stamp}\n{self._claim.scope}\n{self._last}\n{hashes}"
+        to_sign = f"AWS4-HMAC-SHA256-{step}\n{self._claim.stamp}\n{self._claim.scope}\n{self._last}\n{hashes}"
         expected = hmac.digest(self._key, to_sign.encode(), "sha256").hex()
         if not hmac.compare_digest(expected.encode(), signature.encode()):
             raise S3Error(

@@ -42,9 +42,9 @@ def _source(call: Call) -> tuple[str, str]:
 async def _lake_of_source(call: Call) -> BucketLake:
     """Return where the copy's source is."""
     bucket, _ = _source(call)
-    found: BucketLake = await call.run(call.find, bucket, call.headers.get(_SOURCE_OWNER))
-    check_owner(call.headers, _SOURCE_OWNER, found.lake.account)
-    return found
+    lake: BucketLake = await call.run(call.find, bucket, call.headers.get(_SOURCE_OWNER))
+    check_owner(call.headers, _SOURCE_OWNER, lake.lake.account)
+    return lake
 
 
 async def _open_source(call: Call, source: BucketLake) -> OpenObject:
@@ -85,14 +85,14 @@ async def copy_object(call: Call) -> Answer:
             "This copy request is illegal because it is trying to copy an object to itself without changing the object's "
             "metadata, storage class, website redirect location or encryption attributes.",
         )
-    given, condition = attributes_of(call), condition_of(call.headers)
+    attributes, condition = attributes_of(call), condition_of(call.headers)
     opened = await _open_source(call, source)
     try:
         kept = opened.info.attributes
         if directives["tagging"] == "COPY" and kept.tags:
             await call.run(source.access.check, "GetObjectTagging", *_source(call))
             await call.check_access("PutObjectTagging")
-        base = kept if directives["metadata"] == "COPY" else given
+        base = kept if directives["metadata"] == "COPY" else attributes
         tags = kept.tags if directives["tagging"] == "COPY" else parse_tags(call.headers.get("x-amz-tagging"))
         info = await call.run(_copy, call, opened, replace(base, tags=tags), condition)
     finally:
@@ -133,11 +133,13 @@ async def create_multipart_upload(call: Call) -> Answer:
     algorithm = call.headers.get("x-amz-checksum-algorithm", "").upper()
     if algorithm and algorithm not in ALGORITHMS:
         raise S3Error("InvalidRequest", "Checksum algorithm provided is unsupported.")
-    kind = call.headers.get("x-amz-checksum-type", "").upper()
-    if algorithm and not kind:
-        kind = "FULL_OBJECT" if algorithm == "CRC64NVME" else "COMPOSITE"
-    if (kind == "COMPOSITE" and algorithm == "CRC64NVME") or (kind == "FULL_OBJECT" and algorithm.startswith("SHA")):
-        raise S3Error("InvalidRequest", f"The {kind} checksum type cannot be used with the {algorithm.lower()} algorithm.")
+    combined = call.headers.get("x-amz-checksum-type", "").upper()
+    if algorithm and not combined:
+        combined = "FULL_OBJECT" if algorithm == "CRC64NVME" else "COMPOSITE"
+    if (combined == "COMPOSITE" and algorithm == "CRC64NVME") or (combined == "FULL_OBJECT" and algorithm.startswith("SHA")):
+        raise S3Error(
+            "InvalidRequest", f"The {combined} checksum type cannot be used with the {algorithm.lower()} algorithm."
+        )
     upload = Upload(
         id="",
         bucket=call.bucket,
@@ -145,19 +147,19 @@ async def create_multipart_upload(call: Call) -> Answer:
         initiated=time.time(),
         attributes=attributes_of(call),
         algorithm=algorithm,
-        checksum_type=kind,
+        checksum_type=combined,
         principal=call.caller.principal,
     )
     made: Upload = await call.run(call.lake.uploads.create, upload)
     headers = encryption_of(call.headers)
     if algorithm:
-        headers |= {"x-amz-checksum-algorithm": algorithm, "x-amz-checksum-type": kind}
+        headers |= {"x-amz-checksum-algorithm": algorithm, "x-amz-checksum-type": combined}
     return Answer(members={"Bucket": call.bucket, "Key": call.key, "UploadId": made.id}, headers=headers)
 
 
 async def _upload(call: Call) -> Upload:
-    found: Upload = await call.run(call.lake.uploads.get, call.bucket, call.key, call.query["uploadId"])
-    return found
+    upload: Upload = await call.run(call.lake.uploads.get, call.bucket, call.key, call.query["uploadId"])
+    return upload
 
 
 def _number(call: Call) -> int:
@@ -246,9 +248,9 @@ def _complete(call: Call, listed: list[dict[str, Any]], condition: Condition) ->
             return done
         upload = uploads.get(call.bucket, call.key, upload_id)
         parts = uploads.open_parts(upload, [(each["PartNumber"], each["ETag"]) for each in listed])
-        for part, given in zip(parts, listed, strict=True):
+        for part, sent in zip(parts, listed, strict=True):
             for algorithm, value in part.checksums.items():
-                if given.get(f"Checksum{algorithm}", value) != value:
+                if sent.get(f"Checksum{algorithm}", value) != value:
                     raise S3Error("InvalidPart", f"The {algorithm} of part {part.number} is not the one that was uploaded.")
         with uploads.assemble(upload, parts) as draft:
             checksums = _checksums_of(upload, parts, draft)
@@ -327,8 +329,8 @@ async def list_multipart_uploads(call: Call) -> Answer:
     await call.check_access("ListBucketMultipartUploads", extra={"s3:prefix": prefix} if prefix else None)
     after = (members.get("KeyMarker", ""), members.get("UploadIdMarker", ""))
     limit = min(members.get("MaxUploads", 1_000), 1_000)
-    found: list[Upload] = await call.run(call.lake.uploads.of_bucket, call.bucket)
-    kept = [each for each in found if each.key.startswith(prefix)]
+    uploads: list[Upload] = await call.run(call.lake.uploads.of_bucket, call.bucket)
+    kept = [each for each in uploads if each.key.startswith(prefix)]
     kept = [each for each in kept if each.key > after[0] or (after[1] and each.key == after[0] and each.id > after[1])]
     shown: list[Upload] = []
     prefixes: list[str] = []

@@ -36,8 +36,8 @@ class Work:
 
     async def read(self, descriptor: int, size: int, offset: int) -> bytes:
         """Return bytes of an open file."""
-        found: bytes = await self.run(os.pread, descriptor, size, offset)
-        return found
+        content: bytes = await self.run(os.pread, descriptor, size, offset)
+        return content
 
     @contextlib.asynccontextmanager
     async def admitted(self) -> AsyncIterator[None]:

@@ -75,7 +75,7 @@ def _structure(element: Element, shape: StructureShape) -> dict[str, Any]:
     children: dict[str, list[Element]] = {}
     for child in element:
         children.setdefault(child.tag.rpartition("}")[2], []).append(child)
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     members: dict[str, Any] = dict(shape.members)
     for name, member in members.items():
         if member.serialization.get("location") is not None:
@@ -87,17 +87,17 @@ def _structure(element: Element, shape: StructureShape) -> dict[str, Any]:
             each = children.get(outer, [])
             if not flat and each:
                 each = [grandchild for grandchild in each[0] if grandchild.tag.rpartition("}")[2] == item]
-                found[name] = [_value(one, member.member) for one in each]
+                values[name] = [_value(one, member.member) for one in each]
             elif each:
-                found[name] = [_value(one, member.member) for one in each]
+                values[name] = [_value(one, member.member) for one in each]
             continue
-        given = children.get(member.serialization.get("name", name))
-        if given:
-            found[name] = _value(given[0], member)
-    missing = [name for name in shape.required_members if name not in found]
+        elements = children.get(member.serialization.get("name", name))
+        if elements:
+            values[name] = _value(elements[0], member)
+    missing = [name for name in shape.required_members if name not in values]
     if missing:
         raise _malformed()
-    return found
+    return values
 
 
 def _value(element: Element, shape: Any) -> Any:
@@ -152,8 +152,8 @@ def _render(tag: str, value: Any, shape: Any, parts: list[str]) -> None:
         attributes = ""
         for name, member in shape.members.items():
             if member.serialization.get("xmlAttribute") and value.get(name) is not None:
-                given = member.serialization.get("name", name)
-                attributes += f' xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" {given}="{_escaped(value[name])}"'
+                element = member.serialization.get("name", name)
+                attributes += f' xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" {element}="{_escaped(value[name])}"'
         parts.append(f"<{tag}{attributes}>")
         plain = {
             name: value[name]

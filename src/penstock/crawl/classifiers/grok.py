@@ -69,9 +69,9 @@ class Grok:
         import pyarrow.compute as pc  # noqa: PLC0415
 
         plain = [line.encode(errors="replace").decode() for line in lines]
-        found = pc.extract_regex(pa.array(plain, pa.string()), pattern=f"(?s){self.expression}").to_pylist()
+        matches = pc.extract_regex(pa.array(plain, pa.string()), pattern=f"(?s){self.expression}").to_pylist()
         names = [column.name for column in self.columns]
-        return [None if each is None else dict(zip(names, each.values(), strict=True)) for each in found]
+        return [None if each is None else dict(zip(names, each.values(), strict=True)) for each in matches]
 
     def recognize(self, sample: Sample, text: str) -> Recognized | None:
         """Return the columns if most of the first thousand lines match, None otherwise."""
@@ -132,10 +132,10 @@ class _Expansion:
         return made
 
     def _referred(self, text: str, within: tuple[str, ...]) -> str:
-        found = _REFERENCE.fullmatch(text)
-        if found is None:
+        match = _REFERENCE.fullmatch(text)
+        if match is None:
             raise InvalidInput(f"'{text[:100]}' in the grok pattern is not of the form %{{PATTERN:field:type}}.")
-        name, field, kind = found.groups()
+        name, field, type_name = match.groups()
         self._references += 1
         if name not in self._patterns:
             raise InvalidInput(f"The grok pattern {name} is not known.", remedy="Define it in CustomPatterns.")
@@ -144,21 +144,21 @@ class _Expansion:
         if self._references > _MAX_REFERENCES:
             raise InvalidInput(f"The grok pattern refers to more than {_MAX_REFERENCES:,} others.")
         if field and field.lower() != _UNWANTED:
-            if kind and kind.lower() not in _TYPES:
+            if type_name and type_name.lower() not in _TYPES:
                 raise InvalidInput(
-                    f"Field {field} of the grok pattern has the type {kind}.", remedy=f"Use {', '.join(_TYPES)}."
+                    f"Field {field} of the grok pattern has the type {type_name}.", remedy=f"Use {', '.join(_TYPES)}."
                 )
-            opening = self._column(field, hive.canonical(kind) if kind else "string")
+            opening = self._column(field, hive.canonical(type_name) if type_name else "string")
         else:
             opening = "(?:"
         return f"{opening}{self.expand(self._patterns[name], (*within, name))})"
 
-    def _column(self, field: str, kind: str) -> str:
+    def _column(self, field: str, type_name: str) -> str:
         """Add a column, and return how its group begins; of two groups with one name the first has the values."""
         name = field.strip().lower()
         if name in self.columns:
             return "(?:"
-        self.columns[name] = Column(name=name, type=kind)
+        self.columns[name] = Column(name=name, type=type_name)
         if len(self.columns) > _MAX_GROUPS:
             raise InvalidInput(f"The grok pattern has more than {_MAX_GROUPS} fields.")
         return f"(?P<g{len(self.columns) - 1}>"

@@ -19,9 +19,9 @@ __all__ = ["ClassifierService"]
 _LIMIT = 1_000
 
 
-def _load(found: Mapping[str, Any]) -> Classifier:
-    times = {name: datetime.fromisoformat(found[name]) for name in ("created", "updated")}
-    return Classifier(**{**found, **times})
+def _load(document: Mapping[str, Any]) -> Classifier:
+    times = {name: datetime.fromisoformat(document[name]) for name in ("created", "updated")}
+    return Classifier(**{**document, **times})
 
 
 _KIND = ResourceKind("classifier", _load)
@@ -44,10 +44,10 @@ class ClassifierService:
 
     def get(self, name: str) -> Classifier:
         """Return one classifier. Raises ClassifierNotFound."""
-        found = self._store.get(_KIND, "", name)
-        if found is None:
+        classifier = self._store.get(_KIND, "", name)
+        if classifier is None:
             raise ClassifierNotFound(name)
-        return found
+        return classifier
 
     def page(self, *, limit: int, token: str | None = None) -> Page[Classifier]:
         """Return up to ``limit`` classifiers by name."""
@@ -80,7 +80,7 @@ class ClassifierService:
 
         Raises ClassifierNotFound.
         """
-        found = [self.get(name) for name in names]
-        told = [[each.kind, dict(each.settings)] for each in found]
-        digest = hashlib.sha256(orjson.dumps(told, option=orjson.OPT_SORT_KEYS)).hexdigest() if told else ""
-        return [recognizer_of(each) for each in found], digest
+        classifiers = [self.get(name) for name in names]
+        settings = [[each.kind, dict(each.settings)] for each in classifiers]
+        digest = hashlib.sha256(orjson.dumps(settings, option=orjson.OPT_SORT_KEYS)).hexdigest() if settings else ""
+        return [recognizer_of(each) for each in classifiers], digest

@@ -85,8 +85,8 @@ class _Rows:
         value = _value(node)
         if not self._open:
             self.count += 1
-            for name, kind in members_of(value if isinstance(value, dict) else {_TEXT: value}).items():
-                self.members[name] = merged(self.members.get(name, VOID), kind)
+            for name, value_type in members_of(value if isinstance(value, dict) else {_TEXT: value}).items():
+                self.members[name] = merged(self.members.get(name, VOID), value_type)
             return
         siblings = self._open[-1].members
         if node.name not in siblings:

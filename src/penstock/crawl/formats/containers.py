@@ -62,10 +62,10 @@ def _columns(schema: "pa.Schema") -> tuple[Column, ...]:
 def _avro(path: Path) -> Recognized:
     text, rows = _avro_header(path)
     try:
-        found = avro_columns(parse_registered(json.loads(text)))
+        inferred = avro_columns(parse_registered(json.loads(text)))
     except PenstockError as error:
         raise DataProblem(f"its Avro schema gives no columns: {error.message}") from None
-    columns = tuple(Column(name=each.name.lower(), type=each.type, comment=each.comment) for each in found)
+    columns = tuple(Column(name=each.name.lower(), type=each.type, comment=each.comment) for each in inferred)
     return Recognized(format=_AVRO, columns=columns, rows=rows)
 
 

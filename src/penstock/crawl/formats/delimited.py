@@ -109,10 +109,10 @@ def _is_header(rows: Sequence[Sequence[str]]) -> bool:
 
 
 def _type(values: Sequence[str]) -> str:
-    given = [value for value in values if value]
-    if given and all(_INTEGER.fullmatch(value) for value in given):
+    texts = [value for value in values if value]
+    if texts and all(_INTEGER.fullmatch(value) for value in texts):
         return "bigint"
-    return "double" if given and all(_NUMBER.fullmatch(value) for value in given) else "string"
+    return "double" if texts and all(_NUMBER.fullmatch(value) for value in texts) else "string"
 
 
 def _quotes(text: str, delimiter: str, quote: str) -> bool:

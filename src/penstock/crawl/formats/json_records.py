@@ -33,8 +33,8 @@ def json_records(sample: Sample, text: str, path: str | None = None) -> Recogniz
         for record in [value] if path is None else chosen(value, path):
             records += 1
             one = record if isinstance(record, dict) else {"array" if array else "value": record}
-            for name, kind in members_of(one).items():
-                members[name] = merged(members.get(name, VOID), kind)
+            for name, value_type in members_of(one).items():
+                members[name] = merged(members.get(name, VOID), value_type)
     if not members:
         return None
     made = FileFormat(
@@ -49,22 +49,22 @@ def json_records(sample: Sample, text: str, path: str | None = None) -> Recogniz
 def _values(text: str, at: int, whole: bool) -> Iterator[tuple[Any, int]]:
     """Yield each value with its end; a value that the sample cuts is left out."""
     decoder = json.JSONDecoder()
-    found = False
+    has_values = False
     while at < len(text):
         try:
             value, at = decoder.raw_decode(text, at)
         except (ValueError, RecursionError) as error:
-            if found and not whole:
+            if has_values and not whole:
                 return
             raise DataProblem(f"its JSON is damaged, or cut off, at character {at + 1} ({str(error)[:100]})") from None
-        found = True
+        has_values = True
         yield value, at
         at = _behind_space(text, at)
 
 
 def _behind_space(text: str, at: int) -> int:
-    found = _SPACE.match(text, at)
-    return found.end() if found else at
+    match = _SPACE.match(text, at)
+    return match.end() if match else at
 
 
 def check_path(path: str) -> None:
@@ -75,13 +75,13 @@ def check_path(path: str) -> None:
 
 def chosen(value: Any, path: str) -> list[Any]:
     """Return the values below ``value`` that a JSON path names."""
-    found = [value]
+    values = [value]
     for name, index, quoted in _STEP.findall(path):
         following: list[Any] = []
-        for each in found:
+        for each in values:
             if index:
                 following += (each if index == "*" else each[int(index) : int(index) + 1]) if isinstance(each, list) else []
             elif isinstance(each, dict) and (name or quoted) in each:
                 following.append(each[name or quoted])
-        found = following
-    return found
+        values = following
+    return values

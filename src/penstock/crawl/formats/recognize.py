@@ -19,16 +19,16 @@ def recognize(path: Path, size: int, custom: Sequence[Callable[[Sample, str], Re
     """
     with path.open("rb") as file:
         start = file.read(8)
-    if found := container(path, start):
-        return found
+    if recognized := container(path, start):
+        return recognized
     if not size:
         raise DataProblem("it is empty")
     sample = read_sample(path, size)
     text = sample.text()
     for recognizer in custom:
-        if given := recognizer(sample, text):
-            return given
-    found = json_records(sample, text) or delimited(sample, text)
-    if found is None:
+        if by_classifier := recognizer(sample, text):
+            return by_classifier
+    recognized = json_records(sample, text) or delimited(sample, text)
+    if recognized is None:
         raise DataProblem("it is of no known format: Parquet, ORC, Avro, JSON, or text with delimiters and two records")
-    return found
+    return recognized

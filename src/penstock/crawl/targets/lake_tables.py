@@ -37,7 +37,7 @@ def iceberg_tables(
 
     The newest metadata file is that with the highest number; of several, the one that was updated last.
     """
-    found: dict[str, DescribedTable] = {}
+    tables: dict[str, DescribedTable] = {}
     roots = [folder_uri(path) for path in target.paths]
     excluded = exclusion(target.exclusions)
     files = MetadataFiles(lake)
@@ -52,19 +52,19 @@ def iceberg_tables(
                     ((f"{folder}metadata/{name}", _metadata(files, f"{folder}metadata/{name}")) for name in names),
                     key=lambda pair: (pair[1].get("last-updated-ms", 0), pair[0]),
                 )
-                found[folder] = _iceberg(folder, place, document)
+                tables[folder] = _iceberg(folder, place, document)
             except (DataProblem, InvalidInput, NotFound) as error:
                 problems.add(f"{folder} is skipped: {error.message}")
-    return [found[folder] for folder in sorted(found)], [Scope(root) for root in roots]
+    return [tables[folder] for folder in sorted(tables)], [Scope(root) for root in roots]
 
 
 def _folders(lake: LakePaths, root: str, depth: int, check: Callable[[], None]) -> Sequence[str]:
     """Return ``root`` and the folders below it that may be tables: none is inside a table."""
-    left, found = [(root, 0)], []
+    left, folders = [(root, 0)], []
     while left:
         uri, level = left.pop()
-        found.append(uri)
-        if len(found) > _MOST_FOLDERS:
+        folders.append(uri)
+        if len(folders) > _MOST_FOLDERS:
             raise DataProblem(f"There are more than {_MOST_FOLDERS:,} folders below {root}.", remedy="Name deeper paths.")
         check()
         path = lake.listable(uri)
@@ -72,7 +72,7 @@ def _folders(lake: LakePaths, root: str, depth: int, check: Callable[[], None]) 
             continue
         inside = sorted(each.name for each in path.iterdir() if each.is_dir() and not each.is_symlink())
         left += [(f"{uri}{name}/", level + 1) for name in inside if not name.startswith((".", "_"))]
-    return sorted(found)
+    return sorted(folders)
 
 
 def _newest(lake: LakePaths, folder: str) -> Sequence[str]:
@@ -113,7 +113,7 @@ def delta_tables(
     # PyArrow, which the server starts without.
     from penstock.lake.delta_log import read_log  # noqa: PLC0415
 
-    found: list[DescribedTable] = []
+    tables: list[DescribedTable] = []
     roots = [folder_uri(path) for path in target.paths]
     for root in sorted(set(roots)):
         lake.check_bucket(root)
@@ -125,8 +125,8 @@ def delta_tables(
         kinds = dict(state.columns)
         columns = tuple(Column(name=name.lower(), type=kind) for name, kind in state.columns if name not in state.keys)
         keys = tuple(Column(name=name.lower(), type=kinds[name]) for name in state.keys)
-        found.append(DescribedTable(name=_base(root), place=root, define=_delta(root, columns, keys)))
-    return found, [Scope(root) for root in roots]
+        tables.append(DescribedTable(name=_base(root), place=root, define=_delta(root, columns, keys)))
+    return tables, [Scope(root) for root in roots]
 
 
 def _check_log(lake: LakePaths, root: str, files: Sequence[Path]) -> None:

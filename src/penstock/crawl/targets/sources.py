@@ -23,12 +23,12 @@ def login_of(secrets: SecretsService, account: str, secret_id: str) -> Mapping[s
     """
     _, version = secrets.value(account, secret_id)
     try:
-        found = json.loads(version.value.text or "")
+        login = json.loads(version.value.text or "")
     except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
+        login = None
+    if not isinstance(login, dict):
         raise InvalidInput(f"Secret {secret_id} is no login.", remedy='Store {"username": "...", "password": "..."}.')
-    return {name: str(value) for name, value in found.items()}
+    return {name: str(value) for name, value in login.items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -54,8 +54,8 @@ class ContractRules:
         reserved = _names(contract)
         before = _names(latest.contract) if latest is not None else set()
         number = latest.number if latest is not None else 1
-        found = [*_removed(before - reserved), *_used(reserved & _fields(new))]
-        return tuple(Conflict(version=number, direction="BACKWARD", incompatibility=item) for item in found)
+        incompatibilities = [*_removed(before - reserved), *_used(reserved & _fields(new))]
+        return tuple(Conflict(version=number, direction="BACKWARD", incompatibility=item) for item in incompatibilities)
 
 
 NO_CONTRACT_RULES = ContractRules()

@@ -142,11 +142,11 @@ class PolicyCache:
         policies = self._policies()
         if not policies:
             return None
-        kind, _, rest = resource.partition("/")
+        resource_type, _, rest = resource.partition("/")
         names = [CATALOG]
-        if kind == "schema":
+        if resource_type == "schema":
             names.append(f"registry/{rest.partition('/')[0]}")
-        if kind in ("registry", "schema"):
+        if resource_type in ("registry", "schema"):
             names.append(resource)
         statements = [statement for name in names if name in policies for statement in policies[name].statements]
         return Policy(statements=tuple(statements)) if statements else None
@@ -156,16 +156,16 @@ class PolicyCache:
         return self._kept.load(_ALL, self._read) if kept is None else kept
 
     def _read(self) -> Mapping[str, Policy]:
-        found: dict[str, Policy] = {}
+        policies: dict[str, Policy] = {}
         after: str | None = None
         while True:
             rows = self._store.list(after, _PAGE)
             for row in rows:
                 try:
-                    found[row.resource] = parsed_policy(row.text, Kind.RESOURCE)
+                    policies[row.resource] = parsed_policy(row.text, Kind.RESOURCE)
                 except MalformedPolicy as error:
                     # Stored by an earlier release that did not evaluate it; a policy that cannot be read allows nothing.
                     _log.warning("the resource policy of %s is left out: %s", row.resource, error)
             if len(rows) < _PAGE:
-                return found
+                return policies
             after = rows[-1].resource

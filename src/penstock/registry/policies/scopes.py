@@ -48,8 +48,8 @@ class ScopeConfigs:
     def chain(self, key: SchemaKey) -> Sequence[ScopeConfig]:
         """Return the configs that apply to the schema, the nearest first: of its name, its registry, the whole store."""
         scopes = config_scopes(key)
-        found = self._store.get(scopes)
-        return [found[scope] for scope in scopes if scope in found]
+        configs = self._store.get(scopes)
+        return [configs[scope] for scope in scopes if scope in configs]
 
     def mode(self, key: SchemaKey) -> str:
         """READWRITE, READONLY, READONLY_OVERRIDE or IMPORT: the effective mode of the schema, or of one with this name."""

@@ -111,10 +111,10 @@ class SubjectConfigs:
             raise LevelNotConfigured(subject)
         said = chain if inherited or subject is None else chain[:1]
         mode = next((config.compatibility for config in said if config.compatibility is not None), None)
-        found = {name: _nearest(said, member) for name, member in _MEMBERS.items()}
+        settings = {name: _nearest(said, member) for name, member in _MEMBERS.items()}
         if mode is None and (inherited or subject is None):
             mode = CompatibilityMode.BACKWARD
-        return SubjectConfig(level=None if mode is None else level_name(mode), alias=own.alias, **found)
+        return SubjectConfig(level=None if mode is None else level_name(mode), alias=own.alias, **settings)
 
     def resolve_alias(self, subject: SubjectName) -> SubjectName:
         """Return the subject that ``subject`` is an alias of, or itself; an alias of an alias is not followed."""
@@ -209,8 +209,8 @@ class SubjectConfigs:
         """Return the effective mode of ``subject`` and its effective configuration without the level, from one read."""
         # DISABLED, which is shown as READONLY, is reported by the registration itself.
         chain = self._service.configs.chain(subject.key)
-        found = {name: _nearest(chain, member) for name, member in _MEMBERS.items()}
-        return prevailing_mode(chain) or READWRITE, SubjectConfig(**found)
+        settings = {name: _nearest(chain, member) for name, member in _MEMBERS.items()}
+        return prevailing_mode(chain) or READWRITE, SubjectConfig(**settings)
 
     def check_writable(self, subject: SubjectName, mode: str | None = None) -> None:
         """:class:`NotPermitted` if the mode of ``subject`` is READONLY; None reads it."""

@@ -72,8 +72,8 @@ class SubjectIds:
 
     def scan(self, prefix: SubjectPrefix, listing: Listing, *, latest_only: bool) -> Sequence[Version]:
         """Return versions by context, subject and number."""
-        found = self._scan(prefix, deleted=listing.deleted)
-        chosen = _latest(found) if latest_only else found
+        versions = self._scan(prefix, deleted=listing.deleted)
+        chosen = _latest(versions) if latest_only else versions
         return list(islice(chosen, listing.window.start, listing.window.stop))
 
     def contexts(self) -> Sequence[str]:

@@ -165,8 +165,8 @@ def from_glue_name(name: str) -> str:
     return _ESCAPES.sub(_unescape, name)
 
 
-def _unescape(found: re.Match[str]) -> str:
-    escaped = found.group()
+def _unescape(match: re.Match[str]) -> str:
+    escaped = match.group()
     try:
         return bytes.fromhex(escaped.replace("$", "")).decode()
     except UnicodeDecodeError:

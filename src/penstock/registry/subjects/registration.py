@@ -167,10 +167,10 @@ class SubjectRegistration:
     ) -> Version | None:
         """The version there is of a schema, which producers that register at each start go on with in every mode."""
         try:
-            found = self._subjects.lookup(subject, wanted)
+            version = self._subjects.lookup(subject, wanted)
         except (SubjectNotFound, SchemaTextNotFound):
             return None
-        return found if schema_id in (None, found.schema_id) and number is None else None
+        return version if schema_id in (None, version.schema_id) and number is None else None
 
     def _latest(self, subject: SubjectName, wanted: SubjectSchema, *, importing: bool) -> SubjectSchema:
         """The latest version's text and references with the metadata that is wanted; :class:`EmptySchema`."""

@@ -73,35 +73,35 @@ class Subjects:
             heads = self._service.versions.heads(key, deleted=True)
             number = heads[-1].number if heads else None
         try:
-            found = self._service.versions.get_numbered(key, number, deleted=deleted)
+            version = self._service.versions.get_numbered(key, number, deleted=deleted)
         except (SchemaNotFound, VersionNotFound):
-            found = None
-        if found is None or found.status != AVAILABLE:
+            version = None
+        if version is None or version.status != AVAILABLE:
             if number is None or not self._service.versions.heads(key, deleted=deleted):
                 raise SubjectNotFound(subject)
             raise SubjectVersionNotFound(subject, number)
-        return found
+        return version
 
     def lookup(self, subject: SubjectName, wanted: SubjectSchema, *, deleted: bool = False) -> Version:
         """Return the version that has this schema; :class:`SubjectNotFound`, :class:`SchemaTextNotFound`."""
         key = subject.key
         schema = self._service.schemas.find(key)
-        found: Version | None = None
+        version: Version | None = None
         if wanted.text and schema is not None and schema.data_format == wanted.data_format:
             references = self.resolve_references(subject, wanted, deleted=True)
-            found = self._find(key, wanted, references, deleted=deleted, contracts=NO_CONTRACT_RULES)
-            if found is None:
+            version = self._find(key, wanted, references, deleted=deleted, contracts=NO_CONTRACT_RULES)
+            if version is None:
                 contracts = self.configs.prevailing(subject)[1].contracts
-                found = (
+                version = (
                     self._find(key, wanted, references, deleted=deleted, contracts=contracts)
                     if contracts.set_metadata
                     else None
                 )
-        if found is None or found.status != AVAILABLE:
+        if version is None or version.status != AVAILABLE:
             if not self._service.versions.heads(key, deleted=deleted):
                 raise SubjectNotFound(subject)
             raise SchemaTextNotFound
-        return found
+        return version
 
     def latest_with(self, subject: SubjectName, properties: Mapping[str, str], *, deleted: bool = False) -> Version:
         """Return the latest version with these properties; :class:`SubjectNotFound`, :class:`SchemaTextNotFound`."""
@@ -166,18 +166,18 @@ class Subjects:
     def referenced_by(self, subject: SubjectName, number: int | None, listing: Listing) -> Sequence[int]:
         """Return the ids of the schemas that refer to a version, ascending."""
         version = self.version(subject, number, deleted=True)
-        found = {head.schema_id for head in self._service.versions.referencing(version) if listing.shows(head)}
-        return sorted(found)[listing.window]
+        ids = {head.schema_id for head in self._service.versions.referencing(version) if listing.shows(head)}
+        return sorted(ids)[listing.window]
 
     def references_of(self, version: Version) -> Sequence[SubjectReference]:
         """The references of a version; subjects are named so that they are found from its context and the default one."""
-        found: list[SubjectReference] = []
+        references: list[SubjectReference] = []
         for reference in version.references:
             subject = subject_of(reference.key)
             seen_from = version.key.registry if reference.registry == DEFAULT_REGISTRY else DEFAULT_REGISTRY
             name = subject.seen_from(seen_from)
-            found.append(SubjectReference(name=reference.name, subject=name, version=reference.number))
-        return found
+            references.append(SubjectReference(name=reference.name, subject=name, version=reference.number))
+        return references
 
     def keys(self, prefix: SubjectPrefix, listing: Listing) -> Iterator[SchemaKey]:
         """Schemas whose names may begin with ``prefix``, by context and name, without regard to the listing's window."""
@@ -220,7 +220,7 @@ class Subjects:
     def resolve_references(
         self, subject: SubjectName, wanted: SubjectSchema, *, deleted: bool = False
     ) -> tuple[Reference, ...]:
-        found: list[Reference] = []
+        references: list[Reference] = []
         context = subject.context
         for reference in wanted.references:
             name = parse_subject(reference.subject, context=context)
@@ -233,5 +233,5 @@ class Subjects:
                         f"The reference '{reference.name[:200]}' names a subject without versions: {error.message}"
                     ) from None
             key = name.key
-            found.append(Reference(name=reference.name, registry=key.registry, schema=key.name, number=number))
-        return tuple(found)
+            references.append(Reference(name=reference.name, registry=key.registry, schema=key.name, number=number))
+        return tuple(references)

@@ -82,8 +82,8 @@ class History:
                     earlier = islice(earlier, 1)
         else:
             last = self._versions.get_numbered(schema.key, schema.latest)
-            found = [last] if last is not None and last.status == AVAILABLE and last.deleted is None else []
-            numbers, earlier = [version.number for version in found], iter(found)
+            latest = [last] if last is not None and last.status == AVAILABLE and last.deleted is None else []
+            numbers, earlier = [version.number for version in latest], iter(latest)
         return self._check(mode, new, numbers, earlier)
 
     def _check(
@@ -95,18 +95,18 @@ class History:
         """Yield the versions ``numbers`` (ascending), the last first, a few at a time, without those deleted meanwhile."""
         for end in range(len(numbers), 0, -_TEXTS):
             few = numbers[max(0, end - _TEXTS) : end]
-            found = self._versions.scan(key.registry, key.name, (key, few[0] - 1), len(few), deleted=False)
-            yield from (version for version in reversed(found) if version.key == key and version.number <= few[-1])
+            versions = self._versions.scan(key.registry, key.name, (key, few[0] - 1), len(few), deleted=False)
+            yield from (version for version in reversed(versions) if version.key == key and version.number <= few[-1])
 
 
 def all_heads(versions: VersionStore, key: SchemaKey, *, deleted: bool = False) -> Sequence[VersionHead]:
     """Return all AVAILABLE versions by number; none if the schema does not exist."""
-    found: list[VersionHead] = []
+    heads: list[VersionHead] = []
     while True:
-        rows = versions.list(key, found[-1].number if found else None, _PAGE, deleted=deleted)
-        found.extend(rows)
+        rows = versions.list(key, heads[-1].number if heads else None, _PAGE, deleted=deleted)
+        heads.extend(rows)
         if len(rows) < _PAGE:
-            return [head for head in found if head.status == AVAILABLE]
+            return [head for head in heads if head.status == AVAILABLE]
 
 
 def check(

@@ -37,15 +37,15 @@ class References:
         """
         if not references:
             return ()
-        found: dict[str, ReferencedText] = {}
-        self._collect(data_format, references, found, set(), new=new, depth=1)
-        return tuple(found.values())
+        texts: dict[str, ReferencedText] = {}
+        self._collect(data_format, references, texts, set(), new=new, depth=1)
+        return tuple(texts.values())
 
     def _collect(
         self,
         data_format: str,
         references: Sequence[Reference],
-        found: dict[str, ReferencedText],
+        texts: dict[str, ReferencedText],
         done: set[tuple[str, str]],
         *,
         new: bool,
@@ -58,16 +58,16 @@ class References:
             if (reference.name, version.id) in done:
                 continue
             done.add((reference.name, version.id))
-            self._collect(data_format, version.references, found, done, new=False, depth=depth + 1)
-            known = found.get(reference.name)
+            self._collect(data_format, version.references, texts, done, new=False, depth=depth + 1)
+            known = texts.get(reference.name)
             if known is not None and known.text != version.definition:
                 raise BadReference(
                     f"The reference '{reference.name[:200]}' means two different schemas.",
                     remedy="Use one version under one name in all referenced schemas, direct and indirect.",
                 )
             if known is None:
-                found[reference.name] = ReferencedText(name=reference.name, text=version.definition)
-        if len(found) > _MAX_TEXTS or sum(len(text.text) for text in found.values()) > _MAX_CHARS:
+                texts[reference.name] = ReferencedText(name=reference.name, text=version.definition)
+        if len(texts) > _MAX_TEXTS or sum(len(text.text) for text in texts.values()) > _MAX_CHARS:
             raise BadReference(
                 f"The references lead to more than {_MAX_TEXTS} schemas or {_MAX_CHARS:,} characters.",
                 remedy="Refer to fewer, or smaller ones.",
@@ -94,7 +94,7 @@ def declared_references(tags: Mapping[str, str], registry: str) -> tuple[Referen
     """
     texts = [tags[key] for key in sorted(tags) if key.startswith(REFERENCES_TAG)]
     items = [item.strip() for text in texts for item in text.split(";") if item.strip()]
-    found: list[Reference] = []
+    references: list[Reference] = []
     for item in items:
         name, equals, target = item.rpartition("=")
         match = _TARGET.fullmatch(target.strip())
@@ -106,5 +106,5 @@ def declared_references(tags: Mapping[str, str], registry: str) -> tuple[Referen
         reference = Reference(
             name=unquote(name.strip()), registry=match[1] or registry, schema=match[2], number=int(match[3])
         )
-        found.append(reference)
-    return tuple(found)
+        references.append(reference)
+    return tuple(references)

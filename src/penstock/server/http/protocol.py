@@ -260,14 +260,14 @@ class BoundedProtocol(asyncio.Protocol):
 
     def _check_host(self) -> None:
         """Check RFC 9112 section 3.2: one Host header with a host; HTTP/1.0 may omit it."""
-        given = self._host_headers
-        if len(given) > 1:
+        hosts = self._host_headers
+        if len(hosts) > 1:
             self._stop(400, "SerializationException", "The request has more than one Host header.")
-        if not given and self._parser.get_http_version() != "1.0":
+        if not hosts and self._parser.get_http_version() != "1.0":
             self._stop(400, "SerializationException", "The request has no Host header.")
         # A target's own host takes precedence over the header (section 3.2.2): both must be permitted.
         absolute = None if self._url.startswith(b"/") else _ABSOLUTE.match(self._url)
-        for value in (*given, *([absolute[1]] if absolute else [])):
+        for value in (*hosts, *([absolute[1]] if absolute else [])):
             host = host_of(value)
             if host is None:
                 self._stop(400, "SerializationException", "The request's host is not the name or address of one.")
@@ -315,9 +315,9 @@ class BoundedProtocol(asyncio.Protocol):
         """Answer, unless an answer is under way already, and close."""
         waiting.end(self)
         if not self._answering:
-            kind, body = self.document(status, code, message)
+            content_type, body = self.document(status, code, message)
             head = (
-                f"HTTP/1.1 {status} {_REASONS[status]}\r\ncontent-type: {kind}\r\ncontent-length: {len(body)}\r\n"
+                f"HTTP/1.1 {status} {_REASONS[status]}\r\ncontent-type: {content_type}\r\ncontent-length: {len(body)}\r\n"
                 f"x-amzn-errortype: {code}\r\nconnection: close\r\n\r\n"
             )
             self.transport.write(head.encode() + body)

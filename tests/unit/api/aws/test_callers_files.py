@@ -23,7 +23,7 @@ ALLOWED = {"Effect": "Allow", "Action": "s3:*", "Resource": ["arn:aws:s3:::lake"
 SECRET = {"Effect": "Deny", "Action": "s3:*", "Resource": "arn:aws:s3:::lake/t/p=7/secret/*"}
 
 
-class Asked:
+class OperationCall:
     """Counts questions to the owner, and the decisions that it makes."""
 
     def __init__(self, *statements: dict[str, Any]) -> None:
@@ -55,7 +55,7 @@ def _paths(root: Path) -> list[str]:
 def test_many_files_are_few_questions(
     tmp_path: Path, statements: Sequence[dict[str, Any]], questions: int, decisions: int
 ) -> None:
-    asked = Asked(*statements)
+    asked = OperationCall(*statements)
     PermittedFiles(LakeFolder(tmp_path), asked, ("d", "t")).check(_paths(tmp_path.resolve()))
     assert (asked.questions, asked.decisions) == (questions, decisions)
 
@@ -64,7 +64,7 @@ def test_many_files_are_few_questions(
     "uri", ["s3://lake/t/p=7/secret/x", "s3a://lake/t/./p=7//secret/x", "s3://lake/t/p=7/../p=7/secret/x"]
 )
 def test_each_spelling_of_a_denied_file_is_denied(uri: str) -> None:
-    asked = Asked(ALLOWED, SECRET)
+    asked = OperationCall(ALLOWED, SECRET)
     asked.check_files(GET_OBJECT, ["s3://lake/t/p=7/x"])
     with pytest.raises(NotAuthorized):
         asked.check_files(GET_OBJECT, [uri])
@@ -72,14 +72,14 @@ def test_each_spelling_of_a_denied_file_is_denied(uri: str) -> None:
 
 def test_a_listing_is_decided_by_its_prefix() -> None:
     listing = {**ALLOWED, "Action": "s3:ListBucket", "Condition": {"StringLike": {"s3:prefix": "t/*"}}}
-    asked = Asked(listing)
+    asked = OperationCall(listing)
     asked.check_files(LIST_BUCKET, ["s3://lake/t/", "s3://lake/t/p=1/"])
     with pytest.raises(NotAuthorized, match="with the prefix 't2/'"):
         asked.check_files(LIST_BUCKET, ["s3://lake/t2/"])
 
 
 def test_a_file_that_was_replaced_since_is_told(tmp_path: Path) -> None:
-    files = PermittedFiles(LakeFolder(tmp_path), Asked(ALLOWED), ("d", "t"))
+    files = PermittedFiles(LakeFolder(tmp_path), OperationCall(ALLOWED), ("d", "t"))
     path = tmp_path / "lake" / "t" / "m.avro"
     path.parent.mkdir(parents=True)
     path.write_bytes(b"one")

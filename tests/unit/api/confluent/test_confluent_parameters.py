@@ -68,7 +68,7 @@ def api() -> OneSubject:
     return made
 
 
-class Asked:
+class OperationCall:
     """The parameters that a handler looks at, with the ones a refusal names."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -90,7 +90,7 @@ class Asked:
 def test_every_parameter_is_read_or_refused(
     api: OneSubject, monkeypatch: pytest.MonkeyPatch, method: str, path: str, name: str
 ) -> None:
-    asked = Asked(monkeypatch)
+    asked = OperationCall(monkeypatch)
     status, answer = api.call(method, f"{path.replace('{guid}', api.guid)}?{name}=true", BODIES.get(method))
     if name in asked.names:
         return

@@ -33,12 +33,12 @@ def with_token(answer: dict[str, Any], token: str | None) -> Mapping[str, Any]:
 
 
 def unprocessed(
-    asked: Sequence[str], found: Iterable[str], member: str, what: str, *, code: str
+    requested: Sequence[str], present_ids: Iterable[str], member: str, what: str, *, code: str
 ) -> Sequence[Mapping[str, str]]:
-    """Return what a batch says of those in ``asked`` that are not in ``found``; ``what`` is their kind."""
-    known = set(found)
+    """Return what a batch says of those in ``requested`` that are not in ``present_ids``; ``what`` is their kind."""
+    known = set(present_ids)
     return [
         {member: each, "ErrorCode": code, "ErrorMessage": f"{what} {each} was not found"}
-        for each in asked
+        for each in requested
         if each not in known
     ]

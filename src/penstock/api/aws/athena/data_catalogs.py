@@ -48,9 +48,9 @@ class _DataCatalogs:
     def list(self, request: Mapping[str, Any], _context: RequestContext) -> Mapping[str, Any]:
         self._groups.get(request.get("WorkGroup") or PRIMARY)
         with pages():
-            found = self._catalogs.list(**page_arguments(request))
+            page = self._catalogs.list(**page_arguments(request))
         return with_token(
-            {"DataCatalogsSummary": [{"CatalogName": each.shown, **_STATE} for each in found.items]}, found.next_token
+            {"DataCatalogsSummary": [{"CatalogName": each.shown, **_STATE} for each in page.items]}, page.next_token
         )
 
     def update(self, request: Mapping[str, Any], _context: RequestContext) -> Mapping[str, Any]:

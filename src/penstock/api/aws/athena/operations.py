@@ -73,12 +73,12 @@ class _Statements:
         return {"QueryExecution": _execution(self._service.poll(request["QueryExecutionId"]))}
 
     def batch_get(self, request: Mapping[str, Any], _context: RequestContext) -> Mapping[str, Any]:
-        asked = list(dict.fromkeys(request["QueryExecutionIds"]))
-        found = self._service.get_many(asked)
+        ids = list(dict.fromkeys(request["QueryExecutionIds"]))
+        statements = self._service.get_many(ids)
         return {
-            "QueryExecutions": [_execution(each) for each in found],
+            "QueryExecutions": [_execution(each) for each in statements],
             "UnprocessedQueryExecutionIds": unprocessed(
-                asked, (each.id for each in found), "QueryExecutionId", "QueryExecution", code="INVALID_INPUT"
+                ids, (each.id for each in statements), "QueryExecutionId", "QueryExecution", code="INVALID_INPUT"
             ),
         }
 
@@ -124,8 +124,8 @@ class _Statements:
 
 
 def _reuse_minutes(request: Mapping[str, Any]) -> int | None:
-    asked = request.get("ResultReuseConfiguration", {}).get("ResultReuseByAgeConfiguration", {})
-    return asked.get("MaxAgeInMinutes", _DEFAULT_AGE) if asked.get("Enabled") else None
+    reuse = request.get("ResultReuseConfiguration", {}).get("ResultReuseByAgeConfiguration", {})
+    return reuse.get("MaxAgeInMinutes", _DEFAULT_AGE) if reuse.get("Enabled") else None
 
 
 def _reuse(statement: Statement) -> Mapping[str, Any]:

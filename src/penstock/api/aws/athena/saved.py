@@ -57,24 +57,24 @@ class _PreparedStatements:
         return {"PreparedStatement": _prepared(self._prepared.get(self._group(request), request["StatementName"]))}
 
     def batch_get(self, request: Mapping[str, Any], _context: RequestContext) -> Mapping[str, Any]:
-        asked = list(dict.fromkeys(request["PreparedStatementNames"]))
-        if len(asked) > _MAX_BATCH:
+        names = list(dict.fromkeys(request["PreparedStatementNames"]))
+        if len(names) > _MAX_BATCH:
             raise InvalidRequest(
-                f"{len(asked)} prepared statements were asked for.", remedy=f"Ask for {_MAX_BATCH} at a time."
+                f"{len(names)} prepared statements were asked for.", remedy=f"Ask for {_MAX_BATCH} at a time."
             )
-        found = self._prepared.get_many(self._group(request), asked)
+        statements = self._prepared.get_many(self._group(request), names)
         return {
-            "PreparedStatements": [_prepared(each) for each in found],
+            "PreparedStatements": [_prepared(each) for each in statements],
             "UnprocessedPreparedStatementNames": unprocessed(
-                asked, (each.name for each in found), "StatementName", "PreparedStatement", code="STATEMENT_NOT_FOUND"
+                names, (each.name for each in statements), "StatementName", "PreparedStatement", code="STATEMENT_NOT_FOUND"
             ),
         }
 
     def list(self, request: Mapping[str, Any], _context: RequestContext) -> Mapping[str, Any]:
         with pages():
-            found = self._prepared.list(self._group(request), **page_arguments(request))
-        names = [{"StatementName": each.name, "LastModifiedTime": each.modified} for each in found.items]
-        return with_token({"PreparedStatements": names}, found.next_token)
+            page = self._prepared.list(self._group(request), **page_arguments(request))
+        names = [{"StatementName": each.name, "LastModifiedTime": each.modified} for each in page.items]
+        return with_token({"PreparedStatements": names}, page.next_token)
 
     def update(self, request: Mapping[str, Any], _context: RequestContext) -> Mapping[str, Any]:
         self._prepared.update(
@@ -110,19 +110,19 @@ class _NamedQueries:
         return {"NamedQuery": _named(self._queries.get(request["NamedQueryId"]))}
 
     def batch_get(self, request: Mapping[str, Any], _context: RequestContext) -> Mapping[str, Any]:
-        asked = list(dict.fromkeys(request["NamedQueryIds"]))
-        found = self._queries.get_many(asked)
+        ids = list(dict.fromkeys(request["NamedQueryIds"]))
+        queries = self._queries.get_many(ids)
         return {
-            "NamedQueries": [_named(each) for each in found],
+            "NamedQueries": [_named(each) for each in queries],
             "UnprocessedNamedQueryIds": unprocessed(
-                asked, (each.id for each in found), "NamedQueryId", "NamedQuery", code="INVALID_INPUT"
+                ids, (each.id for each in queries), "NamedQueryId", "NamedQuery", code="INVALID_INPUT"
             ),
         }
 
     def list(self, request: Mapping[str, Any], _context: RequestContext) -> Mapping[str, Any]:
         with pages():
-            found = self._queries.list(self._group(request), **page_arguments(request))
-        return with_token({"NamedQueryIds": [each.id for each in found.items]}, found.next_token)
+            page = self._queries.list(self._group(request), **page_arguments(request))
+        return with_token({"NamedQueryIds": [each.id for each in page.items]}, page.next_token)
 
     def update(self, request: Mapping[str, Any], _context: RequestContext) -> Mapping[str, Any]:
         self._queries.update(

@@ -54,10 +54,10 @@ def tag_handlers(groups: WorkGroups, catalogs: DataCatalogs) -> Mapping[str, Han
 
 def tags_of(request: Mapping[str, Any]) -> dict[str, str]:
     """Return the tags of a request. Raises :class:`InvalidInput` for one without a key."""
-    given = request.get("Tags", ())
-    if not all(each.get("Key") for each in given):
+    pairs = request.get("Tags", ())
+    if not all(each.get("Key") for each in pairs):
         raise InvalidInput("Each tag needs a Key.", remedy="Give tags as Key and Value.")
-    return {each["Key"]: each.get("Value", "") for each in given}
+    return {each["Key"]: each.get("Value", "") for each in pairs}
 
 
 class _Tags:
@@ -66,18 +66,18 @@ class _Tags:
 
     def list(self, request: Mapping[str, Any], context: RequestContext) -> Mapping[str, Any]:
         # At most 50 tags, which fit on the smallest page that the operation has.
-        kind, name = self._named(request, context)
-        return {"Tags": [{"Key": key, "Value": value} for key, value in sorted(kind.tags(name).items())]}
+        resource_type, name = self._named(request, context)
+        return {"Tags": [{"Key": key, "Value": value} for key, value in sorted(resource_type.tags(name).items())]}
 
     def tag(self, request: Mapping[str, Any], context: RequestContext) -> Mapping[str, Any]:
         added = tags_of(request)
-        kind, name = self._named(request, context)
-        kind.change(name, added, ())
+        resource_type, name = self._named(request, context)
+        resource_type.change(name, added, ())
         return {}
 
     def untag(self, request: Mapping[str, Any], context: RequestContext) -> Mapping[str, Any]:
-        kind, name = self._named(request, context)
-        kind.change(name, {}, request["TagKeys"])
+        resource_type, name = self._named(request, context)
+        resource_type.change(name, {}, request["TagKeys"])
         return {}
 
     def _named(self, request: Mapping[str, Any], context: RequestContext) -> tuple[_Tagged, str]:
@@ -90,14 +90,14 @@ class _Tags:
         try:
             parsed = parse_arn(text)
             word, _, name = parsed.resource.partition("/")
-            kind = self._kinds.get(word)
-            if kind is None or (parsed.service, parsed.region, parsed.account) != (
+            resource_type = self._kinds.get(word)
+            if resource_type is None or (parsed.service, parsed.region, parsed.account) != (
                 "athena",
                 context.region,
                 context.account,
             ):
                 raise missing
-            kind.tags(name)
+            resource_type.tags(name)
         except (InvalidInput, UnknownName):
             raise missing from None
-        return kind, name
+        return resource_type, name

@@ -32,8 +32,11 @@ class _WorkGroups:
         self._groups = groups
 
     def create(self, request: Mapping[str, Any], _context: RequestContext) -> Mapping[str, Any]:
-        asked = request.get("Configuration", {})
-        results, managed = asked.get("ResultConfiguration", {}), asked.get("ManagedQueryResultsConfiguration", {})
+        configuration = request.get("Configuration", {})
+        results, managed = (
+            configuration.get("ResultConfiguration", {}),
+            configuration.get("ManagedQueryResultsConfiguration", {}),
+        )
         settings = WorkGroupSettings(
             output_location=results.get("OutputLocation"),
             options=options_of(results),
@@ -42,7 +45,7 @@ class _WorkGroups:
         )
         self._groups.create(
             request["Name"],
-            _with_members(settings, asked),
+            _with_members(settings, configuration),
             description=request.get("Description", ""),
             tags=tags_of(request),
         )
@@ -70,22 +73,22 @@ class _WorkGroups:
 
     def list(self, request: Mapping[str, Any], _context: RequestContext) -> Mapping[str, Any]:
         with pages():
-            found = self._groups.list(**page_arguments(request))
-        summaries = [{**_identity(each), "EngineVersion": engine_version(each.settings.engine)} for each in found.items]
-        return with_token({"WorkGroups": summaries}, found.next_token)
+            page = self._groups.list(**page_arguments(request))
+        summaries = [{**_identity(each), "EngineVersion": engine_version(each.settings.engine)} for each in page.items]
+        return with_token({"WorkGroups": summaries}, page.next_token)
 
     def list_engines(self, _request: Mapping[str, Any], _context: RequestContext) -> Mapping[str, Any]:
         return {"EngineVersions": [engine_version(each) for each in ENGINES]}
 
 
-def options_of(asked: Mapping[str, Any]) -> ResultOptions:
+def options_of(configuration: Mapping[str, Any]) -> ResultOptions:
     """Return the options in a ResultConfiguration."""
-    encryption = asked.get("EncryptionConfiguration", {})
+    encryption = configuration.get("EncryptionConfiguration", {})
     return ResultOptions(
         encryption=encryption.get("EncryptionOption"),
         kms_key=encryption.get("KmsKey"),
-        expected_bucket_owner=asked.get("ExpectedBucketOwner"),
-        acl=asked.get("AclConfiguration", {}).get("S3AclOption"),
+        expected_bucket_owner=configuration.get("ExpectedBucketOwner"),
+        acl=configuration.get("AclConfiguration", {}).get("S3AclOption"),
     )
 
 
@@ -107,22 +110,25 @@ def engine_version(selected: str) -> Mapping[str, str]:
     return {"SelectedEngineVersion": selected, "EffectiveEngineVersion": NATIVE if selected == AUTO else selected}
 
 
-def _with_members(settings: WorkGroupSettings, asked: Mapping[str, Any]) -> WorkGroupSettings:
+def _with_members(settings: WorkGroupSettings, configuration: Mapping[str, Any]) -> WorkGroupSettings:
     """Return ``settings`` with the members that creation and update have under the same names."""
     return replace(
         settings,
-        enforced=asked.get("EnforceWorkGroupConfiguration", settings.enforced),
-        publish_metrics=asked.get("PublishCloudWatchMetricsEnabled", settings.publish_metrics),
-        requester_pays=asked.get("RequesterPaysEnabled", settings.requester_pays),
-        minimum_encryption=asked.get("EnableMinimumEncryptionConfiguration", settings.minimum_encryption),
-        bytes_cutoff=asked.get("BytesScannedCutoffPerQuery", settings.bytes_cutoff),
-        engine=asked.get("EngineVersion", {}).get("SelectedEngineVersion", settings.engine),
+        enforced=configuration.get("EnforceWorkGroupConfiguration", settings.enforced),
+        publish_metrics=configuration.get("PublishCloudWatchMetricsEnabled", settings.publish_metrics),
+        requester_pays=configuration.get("RequesterPaysEnabled", settings.requester_pays),
+        minimum_encryption=configuration.get("EnableMinimumEncryptionConfiguration", settings.minimum_encryption),
+        bytes_cutoff=configuration.get("BytesScannedCutoffPerQuery", settings.bytes_cutoff),
+        engine=configuration.get("EngineVersion", {}).get("SelectedEngineVersion", settings.engine),
     )
 
 
-def _updated(settings: WorkGroupSettings, asked: Mapping[str, Any]) -> WorkGroupSettings:
-    results, managed = asked.get("ResultConfigurationUpdates", {}), asked.get("ManagedQueryResultsConfigurationUpdates", {})
-    given, old = options_of(results), settings.options
+def _updated(settings: WorkGroupSettings, updates: Mapping[str, Any]) -> WorkGroupSettings:
+    results, managed = (
+        updates.get("ResultConfigurationUpdates", {}),
+        updates.get("ManagedQueryResultsConfigurationUpdates", {}),
+    )
+    results_options, old = options_of(results), settings.options
     contradictory: list[str] = []
 
     def member(name: str, new: str | None, kept: str | None) -> str | None:
@@ -132,24 +138,30 @@ def _updated(settings: WorkGroupSettings, asked: Mapping[str, Any]) -> WorkGroup
             contradictory.append(name)
         return None if removed else kept if new is None else new
 
-    encryption = member("EncryptionConfiguration", given.encryption, old.encryption)
+    encryption = member("EncryptionConfiguration", results_options.encryption, old.encryption)
     options = ResultOptions(
         encryption=encryption,
-        kms_key=given.kms_key if given.encryption is not None else old.kms_key if encryption is not None else None,
-        expected_bucket_owner=member("ExpectedBucketOwner", given.expected_bucket_owner, old.expected_bucket_owner),
-        acl=member("AclConfiguration", given.acl, old.acl),
+        kms_key=results_options.kms_key
+        if results_options.encryption is not None
+        else old.kms_key
+        if encryption is not None
+        else None,
+        expected_bucket_owner=member(
+            "ExpectedBucketOwner", results_options.expected_bucket_owner, old.expected_bucket_owner
+        ),
+        acl=member("AclConfiguration", results_options.acl, old.acl),
     )
     key = managed.get("EncryptionConfiguration", {}).get("KmsKey", settings.managed_key)
     changed = replace(
-        _with_members(settings, asked),
+        _with_members(settings, updates),
         output_location=member("OutputLocation", results.get("OutputLocation"), settings.output_location),
         options=options,
         managed=managed.get("Enabled", settings.managed),
         managed_key=None if managed.get("RemoveEncryptionConfiguration") else key,
     )
-    if asked.get("RemoveBytesScannedCutoffPerQuery"):
+    if updates.get("RemoveBytesScannedCutoffPerQuery"):
         changed = replace(changed, bytes_cutoff=None)
-        contradictory += ["BytesScannedCutoffPerQuery"] if "BytesScannedCutoffPerQuery" in asked else []
+        contradictory += ["BytesScannedCutoffPerQuery"] if "BytesScannedCutoffPerQuery" in updates else []
     if contradictory:
         name = contradictory[0]
         raise InvalidResource(f"{name} is both given and removed.", remedy=f"Leave {name} or Remove{name} out.")

@@ -164,9 +164,9 @@ def named_account(service: str, request: Request) -> str | None:
         if catalog is not None and len(catalog) == 12 and catalog.isdigit():
             return str(catalog)
         for container, member in (("SchemaId", "SchemaArn"), ("RegistryId", "RegistryArn")):
-            found = request.get(container)
-            if found:
-                text = found.get(member)
+            identifier = request.get(container)
+            if identifier:
+                text = identifier.get(member)
                 return None if text is None else account_of(text)
         text = request.get("ResourceArn")
     else:

@@ -77,14 +77,14 @@ class CallersFiles:
         known = whole.get(home)
         if known is not None:
             return known
-        found, end = False, 0
-        while not found and (end := place.find("/", end) + 1):
+        allowed, end = False, 0
+        while not allowed and (end := place.find("/", end) + 1):
             folder = place[:end]
             if folder not in whole:
                 whole[folder] = self._allows_below(action, f"{_ARN}{folder}", table)
-            found = whole[folder]
-        whole[home] = found
-        return found
+            allowed = whole[folder]
+        whole[home] = allowed
+        return allowed
 
     def _allows_below(self, action: str, prefix: str, table: TableKey | None) -> bool:
         decision = self._decide(action, prefix, below=True)

@@ -62,8 +62,8 @@ def _function(item: Item, _request: Request, context: ResourceContext) -> Sequen
     return (context.glue(database), context.glue(f"userDefinedFunction/{item['DatabaseName']}/{item['FunctionName']}"))
 
 
-def _of_kind(kind: str, key: str) -> Callable[[Item, Request, ResourceContext], Sequence[str]]:
-    return lambda item, _request, context: (context.glue(f"{kind}/{item if isinstance(item, str) else item[key]}"),)
+def _of_kind(resource_type: str, key: str) -> Callable[[Item, Request, ResourceContext], Sequence[str]]:
+    return lambda item, _request, context: (context.glue(f"{resource_type}/{item if isinstance(item, str) else item[key]}"),)
 
 
 def _schema(item: Item, _request: Request, context: ResourceContext) -> Sequence[str]:
@@ -88,10 +88,10 @@ def _secret_found(item: Item, request: Request, _resource_context: ResourceConte
     return (item["SecretId"],) if request.get("Filters") is not None else ()
 
 
-def _identity(kind: str) -> Callable[[Item, Request, ResourceContext], Sequence[str]]:
+def _identity(entity_type: str) -> Callable[[Item, Request, ResourceContext], Sequence[str]]:
     def resources(item: Item, _request: Request, context: ResourceContext) -> Sequence[str]:
-        name = item[f"{kind.capitalize()}Name"]
-        return (context.lookup.entity_arn(kind, name) or arn("iam", "", context.account, f"{kind}/{name}"),)
+        name = item[f"{entity_type.capitalize()}Name"]
+        return (context.lookup.entity_arn(entity_type, name) or arn("iam", "", context.account, f"{entity_type}/{name}"),)
 
     return resources
 
@@ -144,14 +144,14 @@ def _accounts(operation: str, member: str, key: str = "Id") -> ListedMembers:
 def filter_members(answer: Mapping[str, Any], member: str, keep: Callable[[Item], bool]) -> Mapping[str, Any]:
     """Return ``answer`` with the items of the list ``member`` (:attr:`ListedMembers.member`) that ``keep`` accepts."""
     name, _, within = member.partition(".")
-    found = answer.get(name)
-    if found is None:
+    value = answer.get(name)
+    if value is None:
         return answer
     if not within:
-        return {**answer, name: [item for item in found if keep(item)]}
-    if isinstance(found, Mapping):
-        return {**answer, name: filter_members(found, within, keep)}
-    return {**answer, name: [filter_members(item, within, keep) for item in found]}
+        return {**answer, name: [item for item in value if keep(item)]}
+    if isinstance(value, Mapping):
+        return {**answer, name: filter_members(value, within, keep)}
+    return {**answer, name: [filter_members(item, within, keep) for item in value]}
 
 
 LISTED: Mapping[tuple[str, str], Sequence[ListedMembers]] = {

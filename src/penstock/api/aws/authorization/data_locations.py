@@ -32,18 +32,18 @@ def new_locations(operation: str, request: Request, tables: CatalogService, regi
     known = False
     home: str | None = None
     for location in find(request):
-        found = arn_of(location)
-        if found is None:
+        location_arn = arn_of(location)
+        if location_arn is None:
             continue
         if not known:
             home, known = _home(operation, request, tables), True
         if (
             home is None
-            or not is_below(found, home)
-            or registered(home) != registered(found)
-            or (operation == "CreateTable" and _others_at(tables, str(request["DatabaseName"]).lower(), found))
+            or not is_below(location_arn, home)
+            or registered(home) != registered(location_arn)
+            or (operation == "CreateTable" and _others_at(tables, str(request["DatabaseName"]).lower(), location_arn))
         ):
-            yield found
+            yield location_arn
 
 
 def arn_of(location: Any) -> str | None:
@@ -108,8 +108,8 @@ def _of_table(shape: Mapping[str, Any]) -> list[Any]:
 
 def _of_new_iceberg(request: Request) -> Any:
     """Return the location of the Iceberg table that a request of CreateTable describes beside TableInput, if it does."""
-    given = (request.get("OpenTableFormatInput") or {}).get("IcebergInput") or {}
-    return (given.get("CreateIcebergTableInput") or {}).get("Location")
+    iceberg = (request.get("OpenTableFormatInput") or {}).get("IcebergInput") or {}
+    return (iceberg.get("CreateIcebergTableInput") or {}).get("Location")
 
 
 _FINDERS: Mapping[str, Callable[[Request], list[Any]]] = {

@@ -118,8 +118,8 @@ def _tags_set(service: str, operation: str, request: Request, context: ResourceC
 def _named_in(service: str, operation: str, request: Request, context: ResourceContext) -> ExtraActions:
     """Return the actions on other resources that a request names."""
     if service == "athena" and operation in _METADATA:
-        name, asked = _METADATA[operation](request)
-        return [(f"glue:{name}", resources_of("glue", name, asked, context))]
+        name, glue_request = _METADATA[operation](request)
+        return [(f"glue:{name}", resources_of("glue", name, glue_request, context))]
     function = request.get("RotationLambdaARN") if service == "secretsmanager" else None
     if function:
         return [("lambda:InvokeFunction", (function,))]
@@ -154,13 +154,13 @@ def _connections_crawled(request: Request, context: ResourceContext) -> ExtraAct
 
 def _started(trigger: Request, context: ResourceContext) -> ExtraActions:
     """Return the actions of starting what a trigger starts: it would do so without its author later."""
-    found: list[tuple[str, Sequence[str]]] = []
+    actions: list[tuple[str, Sequence[str]]] = []
     for action in trigger.get("Actions") or ():
         if action.get("JobName"):
-            found.append(("glue:StartJobRun", (context.glue(f"job/{action['JobName']}"),)))
+            actions.append(("glue:StartJobRun", (context.glue(f"job/{action['JobName']}"),)))
         if action.get("CrawlerName"):
-            found.append(("glue:StartCrawler", (context.glue(f"crawler/{action['CrawlerName']}"),)))
-    return found
+            actions.append(("glue:StartCrawler", (context.glue(f"crawler/{action['CrawlerName']}"),)))
+    return actions
 
 
 def result_objects(service: str, operation: str, request: Request) -> Sequence[str]:
@@ -185,11 +185,11 @@ def iam_condition_keys(operation: str, request: Request, context: ResourceContex
     creates or bounds a user or role has the boundary in the request; one that changes its policies has its current boundary.
     """
     keys = {"iam:policyarn": request["PolicyArn"]} if "PolicyArn" in request else {}
-    kind = _BOUNDED.get(operation)
-    if kind is not None:
-        name = request["UserName" if kind == "user" else "RoleName"]
+    entity_type = _BOUNDED.get(operation)
+    if entity_type is not None:
+        name = request["UserName" if entity_type == "user" else "RoleName"]
         setting = operation.startswith(("Create", "Put")) and not operation.endswith("Policy")
-        boundary = request.get("PermissionsBoundary") if setting else context.lookup.boundary_of(kind, name)
+        boundary = request.get("PermissionsBoundary") if setting else context.lookup.boundary_of(entity_type, name)
         if boundary is not None:
             keys["iam:permissionsboundary"] = boundary
     return keys
@@ -204,8 +204,8 @@ def _schema_references(value: Any) -> Sequence[Request]:
     if isinstance(value, Mapping):
         # In a table's parameters, the same key may have a string as its value.
         own = [value["SchemaReference"]] if isinstance(value.get("SchemaReference"), Mapping) else []
-        return [*own, *(found for item in value.values() for found in _schema_references(item))]
-    return [found for item in value for found in _schema_references(item)] if isinstance(value, list) else []
+        return [*own, *(reference for item in value.values() for reference in _schema_references(item))]
+    return [reference for item in value for reference in _schema_references(item)] if isinstance(value, list) else []
 
 
 def _role_arn(role: str, context: ResourceContext) -> str:

@@ -39,8 +39,8 @@ class GovernedFiles:
     @property
     def snapshot(self) -> Snapshot | None:
         """What decides now; None if no location is registered, or nothing restricts the caller."""
-        found = self._lake.snapshot()
-        return found if found is not None and found.locations else None
+        snapshot = self._lake.snapshot()
+        return snapshot if snapshot is not None and snapshot.locations else None
 
     def home_of(self, location: str, table: TableKey | None) -> str | None:
         """Return the registered table's or partition's own location that has ``location``; None if no grant decides on it.
@@ -57,8 +57,8 @@ class GovernedFiles:
 
     def location_of(self, table: TableKey) -> str | None:
         """Return the location of a table in the catalog; None if it has none in S3."""
-        found = self._table(table)
-        return arn_of(found.storage.location) if found is not None else None
+        stored = self._table(table)
+        return arn_of(stored.storage.location) if stored is not None else None
 
     def check(self, action: str, location: str, table: TableKey) -> None:
         """Raise :class:`NotAuthorized` unless grants allow S3's ``action`` on ``location``, which has a :meth:`home_of`."""
@@ -75,20 +75,20 @@ class GovernedFiles:
         if self._table(table) is None:
             home = implicit_home(self._tables, table[0], location, snapshot.registered)
             return home or snapshot.may_use_location(self._lake.principals, location)
-        found = snapshot.on_table(self._lake.principals, *table)
-        if found is None or found & _ON_FILES[action]:
+        access = snapshot.on_table(self._lake.principals, *table)
+        if access is None or access & _ON_FILES[action]:
             return True
-        return action == "s3:GetObject" and "DESCRIBE" in found and any(each in location for each in _METADATA)
+        return action == "s3:GetObject" and "DESCRIBE" in access and any(each in location for each in _METADATA)
 
     def _homes(self, location: str, table: TableKey) -> Iterator[str]:
-        found = self._table(table)
+        stored = self._table(table)
         own = self.location_of(table)
         if own is not None and _is_below(location, own):
             yield own
             return
         if table not in self._folders:
             # All of them, once a statement: the files of a partition may be anywhere.
-            keys = found is not None and found.partition_keys
+            keys = stored is not None and stored.partition_keys
             every = self._tables.partitions(*table) if keys else ()
             self._folders[table] = frozenset(filter(None, (arn_of(each.storage.location) for each in every)))
         yield from (each for each in _ancestors(location) if each in self._folders[table])

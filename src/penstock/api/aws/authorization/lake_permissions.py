@@ -76,8 +76,8 @@ class CallersLake:
             if table is not None:
                 self.check_table(database, table, permission)
                 continue
-            found = snapshot.on_database(self._principals, database) if database else snapshot.on_catalog(self._principals)
-            if found is not None and permission not in found:
+            access = snapshot.on_database(self._principals, database) if database else snapshot.on_catalog(self._principals)
+            if access is not None and permission not in access:
                 raise denied(permission, f"database {database}" if database else "the catalog")
         for location in new_locations(operation, request, self._tables, snapshot.registered) if snapshot.locations else ():
             if not snapshot.may_use_location(self._principals, location):
@@ -87,8 +87,8 @@ class CallersLake:
         """Raise :class:`NotAuthorized` unless the caller has the permissions on a table."""
         if not self._principals:
             return
-        found = self._lake.snapshot().on_table(self._principals, database.lower(), table.lower())
-        missing = [each for each in permissions if found is not None and each not in found]
+        access = self._lake.snapshot().on_table(self._principals, database.lower(), table.lower())
+        missing = [each for each in permissions if access is not None and each not in access]
         if missing:
             raise denied(", ".join(missing), f"table {database}.{table}")
 
@@ -119,10 +119,10 @@ class CallersLake:
         name = str(item.get("Name", "")).lower()
         database = item.get("DatabaseName")
         if database is None:
-            found = snapshot.on_database(self._principals, name)
+            access = snapshot.on_database(self._principals, name)
         else:
-            found = snapshot.on_table(self._principals, str(database).lower(), name)
-        return found is None or "DESCRIBE" in found
+            access = snapshot.on_table(self._principals, str(database).lower(), name)
+        return access is None or "DESCRIBE" in access
 
     def reading(self, database: str, table: str, columns: Sequence[str]) -> TableAccess | None:
         """Return what the caller may select of a table; None if all."""

@@ -400,8 +400,8 @@ class _CrawlAccess:
         if not self._files:
             return ["s3://"]
         # What both may read is not known as a whole, so that no folders are returned.
-        found = _first_allowed([partial(each.check, action, uris, table) for each in self._files])
-        return found if len(self._files) == 1 else []
+        folders = _first_allowed([partial(each.check, action, uris, table) for each in self._files])
+        return folders if len(self._files) == 1 else []
 
     def changed(self, operation: str, request: Request) -> None:
         """See the protocol. The event's request id is that of the crawl, as in ListCrawls."""

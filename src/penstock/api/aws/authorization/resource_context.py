@@ -22,10 +22,10 @@ class Lookup(Protocol):
     def secret_arn(self, secret_id: str) -> str | None:
         """Return the full ARN of a secret, which ends in six random characters."""
 
-    def entity_arn(self, kind: str, name: str) -> str | None:
+    def entity_arn(self, entity_type: str, name: str) -> str | None:
         """Return the ARN of a ``user``, ``group``, ``role``, ``policy`` or ``profile``, which includes its path."""
 
-    def boundary_of(self, kind: str, name: str) -> str | None:
+    def boundary_of(self, entity_type: str, name: str) -> str | None:
         """Return the permissions boundary of a ``user`` or ``role``; None if it has none."""
 
     def tables_of(self, database: str) -> Sequence[str]:

@@ -93,10 +93,10 @@ class StoredNames:
         except NotFound:
             return None
 
-    def entity_arn(self, kind: str, name: str) -> str | None:
-        found = self._store.get_entity(EntityKind(kind), self._account, name)
-        return None if found is None else found.arn
+    def entity_arn(self, entity_type: str, name: str) -> str | None:
+        entity = self._store.get_entity(EntityKind(entity_type), self._account, name)
+        return None if entity is None else entity.arn
 
-    def boundary_of(self, kind: str, name: str) -> str | None:
-        found = self._store.get_entity(EntityKind(kind), self._account, name)
-        return found.boundary if isinstance(found, Principal) else None
+    def boundary_of(self, entity_type: str, name: str) -> str | None:
+        entity = self._store.get_entity(EntityKind(entity_type), self._account, name)
+        return entity.boundary if isinstance(entity, Principal) else None

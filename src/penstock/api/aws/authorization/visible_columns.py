@@ -43,8 +43,8 @@ def hide_columns(
 
 def _at(value: Any, path: list[str], change: Callable[[Any], Any]) -> Any:
     if isinstance(value, list):
-        found = [_at(each, path, change) for each in value]
-        return [each for each in found if each is not None]
+        items = [_at(each, path, change) for each in value]
+        return [each for each in items if each is not None]
     if not path:
         return change(value)
     if value.get(path[0]) is None:
@@ -70,9 +70,9 @@ def _narrowed(shape: Mapping[str, Any], request: Mapping[str, Any], visible: Vis
     parameters = {
         name: value for name, value in (shape.get("Parameters") or {}).items() if not name.startswith(_LISTS_OF_COLUMNS)
     }
-    found = {**shape, "Parameters": parameters}
+    narrowed = {**shape, "Parameters": parameters}
     if "Columns" in shape:
-        found["Columns"] = kept
+        narrowed["Columns"] = kept
     if "Columns" in storage:
-        found["StorageDescriptor"] = {**storage, "Columns": kept}
-    return found
+        narrowed["StorageDescriptor"] = {**storage, "Columns": kept}
+    return narrowed

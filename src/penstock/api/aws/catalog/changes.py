@@ -12,8 +12,8 @@ from penstock.errors import InvalidInput
 __all__ = ["CatalogOperations"]
 
 
-def _as_is(found: OperationSet) -> OperationSet:
-    return found
+def _as_is(operations: OperationSet) -> OperationSet:
+    return operations
 
 
 class CatalogOperations:

@@ -54,11 +54,11 @@ def operations(service: ClassifierService) -> OperationSet:
 
 
 def _wanted(request: Request) -> tuple[str, ClassifierKind, dict[str, Any]]:
-    given = [member for member in _KINDS if request.get(member) is not None]
-    if len(given) != 1:
-        raise InvalidInput(f"The request has {len(given)} classifiers.", remedy=f"Give one of {', '.join(_KINDS)}.")
-    settings = dict(request[given[0]])
-    return settings.pop("Name"), _KINDS[given[0]], settings
+    members = [member for member in _KINDS if request.get(member) is not None]
+    if len(members) != 1:
+        raise InvalidInput(f"The request has {len(members)} classifiers.", remedy=f"Give one of {', '.join(_KINDS)}.")
+    settings = dict(request[members[0]])
+    return settings.pop("Name"), _KINDS[members[0]], settings
 
 
 def _shape(classifier: Classifier) -> dict[str, Any]:

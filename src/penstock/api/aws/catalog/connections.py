@@ -46,9 +46,9 @@ class _Handlers:
     def list(self, request: Request, _context: RequestContext) -> Response:
         page = self._service.page(limit=request.get("MaxResults") or _PAGE, token=request.get("NextToken"))
         wanted = request.get("Filter") or {}
-        found = [each for each in page.items if _matches(each, wanted)]
+        connections = [each for each in page.items if _matches(each, wanted)]
         token = {"NextToken": page.next_token} if page.next_token else {}
-        return {"ConnectionList": [_shape(each, request) for each in found], **token}
+        return {"ConnectionList": [_shape(each, request) for each in connections], **token}
 
     def update(self, request: Request, context: RequestContext) -> Response:
         self._service.update(request["Name"], _wanted(request["ConnectionInput"], context))
@@ -85,10 +85,12 @@ def _wanted(shape: Request, context: RequestContext) -> Connection:
 
 
 def _matches(connection: Connection, wanted: Request) -> bool:
-    kind, criteria = wanted.get("ConnectionType"), wanted.get("MatchCriteria") or ()
+    connection_type, criteria = wanted.get("ConnectionType"), wanted.get("MatchCriteria") or ()
     if wanted.get("ConnectionSchemaVersion") not in {None, 1}:
         return False
-    return (kind is None or kind == connection.type) and set(criteria) <= set(connection.match_criteria)
+    return (connection_type is None or connection_type == connection.type) and set(criteria) <= set(
+        connection.match_criteria
+    )
 
 
 def _shape(connection: Connection, request: Request) -> dict[str, Any]:

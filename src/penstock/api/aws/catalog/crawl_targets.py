@@ -102,8 +102,8 @@ def _shape(target: OtherTarget) -> tuple[str, dict[str, Any]]:
             }
 
 
-def _required(shape: Request, kind: str, member: str) -> str:
+def _required(shape: Request, target_type: str, member: str) -> str:
     value = shape.get(member)
     if not value:
-        raise InvalidInput(f"A {kind} target has no {member}.", remedy=f"Set {member}.")
+        raise InvalidInput(f"A {target_type} target has no {member}.", remedy=f"Set {member}.")
     return str(value)

@@ -82,14 +82,14 @@ def _readers(service: CrawlService, now: Callable[[], datetime]) -> dict[str, Ha
         return _page("CrawlerNames", [each.name for each in page.items if wanted <= dict(each.tags).items()], page)
 
     def get_several(request: Request, _context: RequestContext) -> Response:
-        found: list[dict[str, Any]] = []
+        crawlers: list[dict[str, Any]] = []
         missing: list[str] = []
         for name in dict.fromkeys(request["CrawlerNames"]):
             try:
-                found.append(_shape(service.get(name), now()))
+                crawlers.append(_shape(service.get(name), now()))
             except CrawlerNotFound:
                 missing.append(name)
-        return {"Crawlers": found, "CrawlersNotFound": missing}
+        return {"Crawlers": crawlers, "CrawlersNotFound": missing}
 
     def metrics(request: Request, _context: RequestContext) -> Response:
         if wanted := request.get("CrawlerNameList"):

@@ -81,10 +81,10 @@ class DataQualityRulesets:
 
     def get(self, name: str) -> StoredRuleset:
         """Return the ruleset, or raise NotFound."""
-        found = self._store.get(_KIND, "", name)
-        if found is None:
+        ruleset = self._store.get(_KIND, "", name)
+        if ruleset is None:
             raise _missing(name)
-        return found
+        return ruleset
 
     def update(self, name: str, *, ruleset: str | None, description: str | None) -> StoredRuleset:
         """Replace what is given; raise InvalidInput, NotFound."""
@@ -117,10 +117,10 @@ class DataQualityRulesets:
         self._change(name, lambda old: replace(old, tags=changed_tags(old.tags or {}, add or {}, remove)))
 
     def _change(self, name: str, change: Callable[[StoredRuleset], StoredRuleset]) -> StoredRuleset:
-        found = self._store.change(_KIND, "", name, change)
-        if found is None:
+        ruleset = self._store.change(_KIND, "", name, change)
+        if ruleset is None:
             raise _missing(name)
-        return found
+        return ruleset
 
 
 def operations(rulesets: DataQualityRulesets) -> OperationSet:
@@ -131,16 +131,16 @@ def operations(rulesets: DataQualityRulesets) -> OperationSet:
         return {"Name": request["Name"]}
 
     def get(request: Request, _context: RequestContext) -> Response:
-        found = rulesets.get(request["Name"])
+        ruleset = rulesets.get(request["Name"])
         return {
-            **_shape(found),
-            **present(Ruleset=found.ruleset, DataQualitySecurityConfiguration=found.security),
+            **_shape(ruleset),
+            **present(Ruleset=ruleset.ruleset, DataQualitySecurityConfiguration=ruleset.security),
         }
 
     def update(request: Request, _context: RequestContext) -> Response:
         about = request.get("Description")
-        found = rulesets.update(request["Name"], ruleset=request.get("Ruleset"), description=about)
-        return present(Name=found.name, Description=found.description, Ruleset=found.ruleset)
+        ruleset = rulesets.update(request["Name"], ruleset=request.get("Ruleset"), description=about)
+        return present(Name=ruleset.name, Description=ruleset.description, Ruleset=ruleset.ruleset)
 
     def delete(request: Request, _context: RequestContext) -> Response:
         rulesets.delete(request["Name"])
@@ -153,9 +153,9 @@ def operations(rulesets: DataQualityRulesets) -> OperationSet:
             return [each for each in chosen if after is None or each.name > after][:count]
 
         limit = request.get("MaxResults") or _PAGE
-        found = page("rulesets", request.get("NextToken"), limit, read, lambda each: each.name, kind=str)
-        shapes = [{**_shape(each), "RuleCount": each.rules} for each in found.items]
-        return present(Rulesets=shapes, NextToken=found.next_token)
+        rulesets_page = page("rulesets", request.get("NextToken"), limit, read, lambda each: each.name, kind=str)
+        shapes = [{**_shape(each), "RuleCount": each.rules} for each in rulesets_page.items]
+        return present(Rulesets=shapes, NextToken=rulesets_page.next_token)
 
     handlers: dict[str, Handler] = {
         "CreateDataQualityRuleset": create,
@@ -179,7 +179,7 @@ def _shape(ruleset: StoredRuleset) -> dict[str, Any]:
 
 def _fits(ruleset: StoredRuleset, request: Request) -> bool:
     """Return whether a ruleset is one that ListDataQualityRulesets asks for."""
-    asked, tags = request.get("Filter") or {}, ruleset.tags or {}
+    criteria, tags = request.get("Filter") or {}, ruleset.tags or {}
     times = (
         ("CreatedBefore", ruleset.created, -1),
         ("CreatedAfter", ruleset.created, 1),
@@ -187,10 +187,10 @@ def _fits(ruleset: StoredRuleset, request: Request) -> bool:
         ("LastModifiedAfter", ruleset.modified, 1),
     )
     texts = (("Name", ruleset.name), ("Description", ruleset.description))
-    target = asked.get("TargetTable") or {}
+    target = criteria.get("TargetTable") or {}
     own = ruleset.target or {}
-    checks = [asked.get(name) in {None, value} for name, value in texts]
-    checks += [asked.get(name) is None or (value - asked[name].timestamp()) * sign > 0 for name, value, sign in times]
+    checks = [criteria.get(name) in {None, value} for name, value in texts]
+    checks += [criteria.get(name) is None or (value - criteria[name].timestamp()) * sign > 0 for name, value, sign in times]
     checks += [not target or own.get(name) == target.get(name) for name in _TARGET[:2]]
     checks += [tags.get(key) == value for key, value in (request.get("Tags") or {}).items()]
     return all(checks)

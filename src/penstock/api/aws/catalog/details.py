@@ -48,7 +48,7 @@ def _indexes(service: CatalogService) -> dict[str, Handler]:
 
     def get_all(request: Request, _context: RequestContext) -> Response:
         # A table has at most three, which is one page. They are active at once, because no index is built.
-        found = [
+        indexes = [
             {
                 "IndexName": name,
                 "Keys": [{"Name": key.name, "Type": key.type or "string"} for key in keys],
@@ -56,7 +56,7 @@ def _indexes(service: CatalogService) -> dict[str, Handler]:
             }
             for name, keys in service.indexes.list(table_of(request))
         ]
-        return {"PartitionIndexDescriptorList": found}
+        return {"PartitionIndexDescriptorList": indexes}
 
     def remove(request: Request, _context: RequestContext) -> Response:
         service.indexes.delete(table_of(request), request["IndexName"])
@@ -75,9 +75,9 @@ def _statistics(
 
     def get(request: Request, _context: RequestContext) -> Response:
         table, partition = home(request)
-        found, missing = service.statistics.get(table, request["ColumnNames"], partition=partition)
+        columns, missing = service.statistics.get(table, request["ColumnNames"], partition=partition)
         errors = [{"ColumnName": name, "Error": error_detail(error)} for name, error in missing]
-        return {"ColumnStatisticsList": list(found), "Errors": errors}
+        return {"ColumnStatisticsList": list(columns), "Errors": errors}
 
     def remove(request: Request, _context: RequestContext) -> Response:
         table, partition = home(request)
@@ -100,19 +100,19 @@ def _functions(service: CatalogService) -> dict[str, Handler]:
 
     def get(request: Request, context: RequestContext) -> Response:
         database = request["DatabaseName"].lower()
-        found = functions.get(database, request["FunctionName"])
-        return {"UserDefinedFunction": _function(database, found, context)}
+        function = functions.get(database, request["FunctionName"])
+        return {"UserDefinedFunction": _function(database, function, context)}
 
     def get_all(request: Request, context: RequestContext) -> Response:
-        found = functions.page(
+        functions_page = functions.page(
             request["Pattern"],
             limit=request.get("MaxResults") or _PAGE,
             database=request.get("DatabaseName"),
             kind=request.get("FunctionType"),
             token=request.get("NextToken"),
         )
-        shapes = [_function(database, body, context) for database, body in found.items]
-        return {"UserDefinedFunctions": shapes, "NextToken": found.next_token}
+        shapes = [_function(database, body, context) for database, body in functions_page.items]
+        return {"UserDefinedFunctions": shapes, "NextToken": functions_page.next_token}
 
     def update(request: Request, _context: RequestContext) -> Response:
         functions.update(request["DatabaseName"], request["FunctionName"], request["FunctionInput"])

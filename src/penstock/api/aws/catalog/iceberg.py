@@ -49,9 +49,9 @@ def create_iceberg_table(
     """
     if files is None:
         raise InvalidInput("This catalog has no lake, so that it cannot write the metadata of a table.")
-    given = _given(request)
+    described = _table_input(request)
     try:
-        table = _metadata(request, given)
+        table = _metadata(request, described)
         document = written(table)
     except (BadDocument, NotSupported) as error:
         raise InvalidInput(error.message, remedy=error.remedy) from None
@@ -59,15 +59,15 @@ def create_iceberg_table(
     files.check(document["location"])
     service.database(database)
     with contextlib.suppress(TableNotFound):
-        service.table(database, given.name)
-        raise TableExists(database, given.name)
-    location = files.write_as(context.catalog_access, (database, given.name), document, previous=None)
-    made = glue_tables.table_input(given.name, table, location, None)
+        service.table(database, described.name)
+        raise TableExists(database, described.name)
+    location = files.write_as(context.catalog_access, (database, described.name), document, previous=None)
+    made = glue_tables.table_input(described.name, table, location, None)
     wanted = replace(
-        given,
+        described,
         table_type=made.table_type,
-        storage=replace(given.storage, location=made.storage.location, columns=made.storage.columns),
-        parameters={**given.parameters, **made.parameters},
+        storage=replace(described.storage, location=made.storage.location, columns=made.storage.columns),
+        parameters={**described.parameters, **made.parameters},
     )
     try:
         service.create_table(database, wanted)
@@ -76,46 +76,46 @@ def create_iceberg_table(
         raise
 
 
-def _given(request: Request) -> TableInput:
+def _table_input(request: Request) -> TableInput:
     """Return what the request says of the table beside its format, checked; the name is in lower case."""
     shape = request.get("TableInput") or {}
     names = {name.lower() for name in (request.get("Name"), shape.get("Name")) if name}
     if len(names) != 1:
         raise InvalidInput("The table needs one name.", remedy="Give it as Name, or as Name of TableInput.")
-    found = table_input({**shape, "Name": names.pop()})
+    table = table_input({**shape, "Name": names.pop()})
     for wrong, message in (
-        (found.partition_keys or request.get("PartitionIndexes"), "Cannot create partitions in an iceberg table"),
+        (table.partition_keys or request.get("PartitionIndexes"), "Cannot create partitions in an iceberg table"),
         (
-            found.view_original_text or found.view_expanded_text or found.extra,
+            table.view_original_text or table.view_expanded_text or table.extra,
             "An Iceberg table is no view and no link",
         ),
-        (found.table_type not in {None, "", _EXTERNAL}, f"The TableType of an Iceberg table is {_EXTERNAL}"),
-        (found.storage.schema_reference, "An Iceberg table has its columns in its own metadata, not in a SchemaReference"),
+        (table.table_type not in {None, "", _EXTERNAL}, f"The TableType of an Iceberg table is {_EXTERNAL}"),
+        (table.storage.schema_reference, "An Iceberg table has its columns in its own metadata, not in a SchemaReference"),
         (
-            glue_tables.METADATA_LOCATION in found.parameters
-            or found.parameters.get("table_type", "ICEBERG").upper() != "ICEBERG",
+            glue_tables.METADATA_LOCATION in table.parameters
+            or table.parameters.get("table_type", "ICEBERG").upper() != "ICEBERG",
             "The parameters metadata_location and table_type are those of the new metadata",
         ),
     ):
         if wrong:
             raise InvalidInput(f"{message}.", remedy="CreateIcebergTableInput has a Schema and a PartitionSpec.")
-    return found
+    return table
 
 
-def _metadata(request: Request, given: TableInput) -> dict[str, Any]:
+def _metadata(request: Request, table: TableInput) -> dict[str, Any]:
     """Return the document of the new table. Raises :class:`BadDocument`, :class:`NotSupported`, :class:`InvalidInput`."""
     wanted = request["OpenTableFormatInput"].get("IcebergInput")
     if wanted is None or wanted["MetadataOperation"] != "CREATE":
         raise InvalidInput("OpenTableFormatInput has no IcebergInput with CREATE.", remedy="Give the MetadataOperation.")
     described, version = wanted.get("CreateIcebergTableInput"), wanted.get("Version")
     if described is None:
-        columns = given.storage.columns
-        return _new(glue_tables.schema_of(columns), given.storage.location, _with_version({}, version))
+        columns = table.storage.columns
+        return _new(glue_tables.schema_of(columns), table.storage.location, _with_version({}, version))
     schema = _fields(described["Schema"], _SCHEMA, _FIELD)
     spec = _fields(described.get("PartitionSpec"), {"SpecId": "spec-id"}, _PARTITION)
     order = _fields(described.get("WriteOrder"), {"OrderId": "order-id"}, _SORTED)
     location, properties = described["Location"], _with_version(described.get("Properties") or {}, version)
-    if given.storage.columns or given.storage.location not in {None, "", location}:
+    if table.storage.columns or table.storage.location not in {None, "", location}:
         raise InvalidInput(
             "Columns or location are given both in TableInput and in CreateIcebergTableInput.",
             remedy="Leave them out of TableInput.",

@@ -25,16 +25,19 @@ def optimizer_handlers(service: CatalogService) -> dict[str, Handler]:
         return {}
 
     def get(request: Request, _context: RequestContext) -> Response:
-        table, kind = table_of(request), request["Type"]
-        return {**_named(table, request["CatalogId"]), "TableOptimizer": _shape(kind, optimizers.get(table, kind))}
+        table, optimizer_type = table_of(request), request["Type"]
+        return {
+            **_named(table, request["CatalogId"]),
+            "TableOptimizer": _shape(optimizer_type, optimizers.get(table, optimizer_type)),
+        }
 
     def update(request: Request, _context: RequestContext) -> Response:
         optimizers.update(table_of(request), request["Type"], request["TableOptimizerConfiguration"])
         return {}
 
     def remove(request: Request, _context: RequestContext) -> Response:
-        kind = request["Type"]
-        optimizers.delete(table_of(request), kind)
+        optimizer_type = request["Type"]
+        optimizers.delete(table_of(request), optimizer_type)
         return {}
 
     def runs(request: Request, _context: RequestContext) -> Response:
@@ -57,19 +60,22 @@ def _several(service: CatalogService) -> Handler:
     def one(entry: Request, context: RequestContext) -> dict[str, Any]:
         if entry.get("catalogId", context.account) != context.account:
             raise NotFound(f"Catalog {entry['catalogId']} not found.")
-        table, kind = service.table(entry.get("databaseName", ""), entry.get("tableName", "")), entry.get("type", "")
-        return _shape(kind, service.optimizers.get(table, kind))
+        table, optimizer_type = (
+            service.table(entry.get("databaseName", ""), entry.get("tableName", "")),
+            entry.get("type", ""),
+        )
+        return _shape(optimizer_type, service.optimizers.get(table, optimizer_type))
 
     def get_several(request: Request, context: RequestContext) -> Response:
-        found: list[dict[str, Any]] = []
+        optimizers: list[dict[str, Any]] = []
         failed: list[dict[str, Any]] = []
         for entry in request["Entries"]:
             place = {name: entry.get(name) for name in ("catalogId", "databaseName", "tableName")}
             try:
-                found.append({**place, "tableOptimizer": one(entry, context)})
+                optimizers.append({**place, "tableOptimizer": one(entry, context)})
             except PenstockError as error:
                 failed.append({**place, "type": entry.get("type"), "error": error_detail(error)})
-        return {"TableOptimizers": found, "Failures": failed}
+        return {"TableOptimizers": optimizers, "Failures": failed}
 
     return get_several
 
@@ -78,5 +84,5 @@ def _named(table: Table, catalog: str) -> dict[str, Any]:
     return {"CatalogId": catalog, "DatabaseName": table.database, "TableName": table.name}
 
 
-def _shape(kind: str, body: Body) -> dict[str, Any]:
-    return {"type": kind, "configuration": dict(body), "configurationSource": "table"}
+def _shape(optimizer_type: str, body: Body) -> dict[str, Any]:
+    return {"type": optimizer_type, "configuration": dict(body), "configurationSource": "table"}

@@ -18,8 +18,8 @@ def partition_handlers(service: CatalogService) -> dict[str, Handler]:
 
 def _readers(service: CatalogService) -> dict[str, Handler]:
     def get(request: Request, context: RequestContext) -> Response:
-        found = service.partition(request["DatabaseName"], request["TableName"], request["PartitionValues"])
-        return {"Partition": partition_shape(found, context.account)}
+        partition = service.partition(request["DatabaseName"], request["TableName"], request["PartitionValues"])
+        return {"Partition": partition_shape(partition, context.account)}
 
     def get_all(request: Request, context: RequestContext) -> Response:
         share = request.get("Segment")
@@ -37,8 +37,8 @@ def _readers(service: CatalogService) -> dict[str, Handler]:
 
     def get_several(request: Request, context: RequestContext) -> Response:
         wanted = [each["Values"] for each in request["PartitionsToGet"]]
-        found, left = service.partitions_by_values(request["DatabaseName"], request["TableName"], wanted)
-        shapes = [partition_shape(each, context.account) for each in found]
+        partitions, left = service.partitions_by_values(request["DatabaseName"], request["TableName"], wanted)
+        shapes = [partition_shape(each, context.account) for each in partitions]
         return {"Partitions": shapes, "UnprocessedKeys": [{"Values": list(values)} for values in left]}
 
     return {"GetPartition": get, "GetPartitions": get_all, "BatchGetPartition": get_several}

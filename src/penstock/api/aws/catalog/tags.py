@@ -25,8 +25,8 @@ class Tagged(Protocol):
 class NamedTags:
     """A :class:`~penstock.api.aws.registry.resources.TagOwner` of one kind: ``database``, ``connection`` or ``crawler``."""
 
-    def __init__(self, kind: str, things: Tagged, *, region: str, account: str) -> None:
-        self._prefix = f"{kind}/"
+    def __init__(self, resource_type: str, things: Tagged, *, region: str, account: str) -> None:
+        self._prefix = f"{resource_type}/"
         self._things = things
         self._place = ("glue", region, account)
 

@@ -70,11 +70,11 @@ def _alias_handlers(aliases: Aliases) -> dict[str, Handler]:
 
 def _whole_account_handlers(store: AccessStore, policies: ManagedPolicies) -> dict[str, Handler]:
     def summary(_request: Request, context: RequestContext) -> Request:
-        found = {name: store.list_entities(kind, context.account) for name, kind in _COUNTED.items()}
-        own = [each for each in found["Policies"] if isinstance(each, ManagedPolicy)]
+        by_type = {name: store.list_entities(entity_type, context.account) for name, entity_type in _COUNTED.items()}
+        own = [each for each in by_type["Policies"] if isinstance(each, ManagedPolicy)]
         root = any(key.principal.endswith(":root") for key in store.list(context.account))
         counts = {
-            **{name: len(entities) for name, entities in found.items()},
+            **{name: len(entities) for name, entities in by_type.items()},
             "AccountAccessKeysPresent": int(root),
             "AccountMFAEnabled": 0,
             "AccountSigningCertificatesPresent": 0,
@@ -90,8 +90,8 @@ def _whole_account_handlers(store: AccessStore, policies: ManagedPolicies) -> di
         entities = [each for each in _details(store, policies, context.account) if each[0] in wanted]
         page = paged(request, f"details:{sorted(wanted)}", "All", entities, key=lambda each: each[1], shape=_of_entity)
         answer: dict[str, Any] = {"UserDetailList": [], "GroupDetailList": [], "RoleDetailList": [], "Policies": []}
-        for kind, shape in page["All"]:
-            answer["Policies" if kind.endswith("Policy") else f"{kind}DetailList"].append(shape)
+        for filter_name, shape in page["All"]:
+            answer["Policies" if filter_name.endswith("Policy") else f"{filter_name}DetailList"].append(shape)
         return answer | {name: value for name, value in page.items() if name != "All"}
 
     return {"GetAccountSummary": summary, "GetAccountAuthorizationDetails": details}
@@ -108,22 +108,22 @@ def _details(store: AccessStore, policies: ManagedPolicies, account: str) -> lis
     """Return the kind, the ARN and what makes the shape of every entity."""
     profiles = [each for each in store.list_entities(EntityKind.PROFILE, account) if isinstance(each, InstanceProfile)]
     usage = policies.usage(account)
-    found: list[_Described] = []
+    details: list[_Described] = []
     for identity in store.list_identities(account):
-        kind = type(identity).__name__
-        found.append((kind, identity.arn, lambda each=identity: _identity_detail(each, profiles)))  # type: ignore[misc]
+        filter_name = type(identity).__name__
+        details.append((filter_name, identity.arn, lambda each=identity: _identity_detail(each, profiles)))  # type: ignore[misc]
     for policy in policies.list(account):
-        kind = "LocalManagedPolicy" if policy.account == account else "AWSManagedPolicy"
-        if kind == "LocalManagedPolicy" or usage.attached.get(policy.arn) or usage.bounding.get(policy.arn):
+        filter_name = "LocalManagedPolicy" if policy.account == account else "AWSManagedPolicy"
+        if filter_name == "LocalManagedPolicy" or usage.attached.get(policy.arn) or usage.bounding.get(policy.arn):
             # Of AWS's policies, those that are used: as AWS answers.
-            found.append((kind, policy.arn, lambda each=policy: _policy_detail(each, usage)))  # type: ignore[misc]
-    return found
+            details.append((filter_name, policy.arn, lambda each=policy: _policy_detail(each, usage)))  # type: ignore[misc]
+    return details
 
 
 def _identity_detail(identity: Identity, profiles: Sequence[InstanceProfile]) -> dict[str, Any]:
-    kind = type(identity).__name__
-    shape = named(kind, identity) | {
-        f"{kind}PolicyList": [
+    entity_type = type(identity).__name__
+    shape = named(entity_type, identity) | {
+        f"{entity_type}PolicyList": [
             {"PolicyName": name, "PolicyDocument": document(text)} for name, text in sorted(identity.inline.items())
         ],
         "AttachedManagedPolicies": [

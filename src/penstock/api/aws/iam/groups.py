@@ -24,8 +24,8 @@ def group_handlers(groups: Groups) -> dict[str, Handler]:
         return {"Group": _group(group), **page}
 
     def list_all(request: Request, context: RequestContext) -> Request:
-        found = groups.list(context.account, request.get("PathPrefix", "/"))
-        return _page(request, "groups", found)
+        matches = groups.list(context.account, request.get("PathPrefix", "/"))
+        return _page(request, "groups", matches)
 
     def of_user(request: Request, context: RequestContext) -> Request:
         name = request["UserName"]
@@ -54,8 +54,8 @@ def group_handlers(groups: Groups) -> dict[str, Handler]:
     }
 
 
-def _page(request: Request, listing: str, found: Any) -> Request:
-    return paged(request, listing, "Groups", found, key=lambda group: group.name.lower(), shape=_group)
+def _page(request: Request, listing: str, groups: Any) -> Request:
+    return paged(request, listing, "Groups", groups, key=lambda group: group.name.lower(), shape=_group)
 
 
 def _group(group: Group) -> dict[str, Any]:

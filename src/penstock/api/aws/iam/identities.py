@@ -13,10 +13,10 @@ __all__ = ["identity_handlers"]
 
 def identity_handlers(identities: Identities) -> dict[str, Handler]:
     """Return the handlers by operation name, of users, roles and groups; a group has neither tags nor a boundary."""
-    found: dict[str, Handler] = {}
-    for kind, noun in ((EntityKind.USER, "User"), (EntityKind.ROLE, "Role"), (EntityKind.GROUP, "Group")):
-        served = _Identities(identities, kind, f"{noun}Name")
-        found |= {
+    handlers: dict[str, Handler] = {}
+    for entity_type, noun in ((EntityKind.USER, "User"), (EntityKind.ROLE, "Role"), (EntityKind.GROUP, "Group")):
+        served = _Identities(identities, entity_type, f"{noun}Name")
+        handlers |= {
             f"Put{noun}Policy": served.put,
             f"Get{noun}Policy": served.get,
             f"List{noun}Policies": served.list,
@@ -25,23 +25,23 @@ def identity_handlers(identities: Identities) -> dict[str, Handler]:
             f"Detach{noun}Policy": served.detach,
             f"ListAttached{noun}Policies": served.list_attached,
         }
-        if kind is not EntityKind.GROUP:
-            found |= {
+        if entity_type is not EntityKind.GROUP:
+            handlers |= {
                 f"Put{noun}PermissionsBoundary": served.put_boundary,
                 f"Delete{noun}PermissionsBoundary": served.delete_boundary,
                 f"Tag{noun}": served.tag,
                 f"Untag{noun}": served.untag,
                 f"List{noun}Tags": served.list_tags,
             }
-    return found
+    return handlers
 
 
 class _Identities:
     """The operations on one kind; ``member`` is the member of its requests that has the name."""
 
-    def __init__(self, identities: Identities, kind: EntityKind, member: str) -> None:
+    def __init__(self, identities: Identities, entity_type: EntityKind, member: str) -> None:
         self._identities = identities
-        self._kind = kind
+        self._kind = entity_type
         self._member = member
 
     def put(self, request: Request, context: RequestContext) -> Request:

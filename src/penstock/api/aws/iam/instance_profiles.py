@@ -41,8 +41,8 @@ class _Profiles:
         return {"InstanceProfile": self._shape(made) | present(Tags=tags_shape(made))}
 
     def get(self, request: Request, context: RequestContext) -> Request:
-        found = self._profiles.get(context.account, request["InstanceProfileName"])
-        return {"InstanceProfile": self._shape(found) | present(Tags=tags_shape(found))}
+        profile = self._profiles.get(context.account, request["InstanceProfileName"])
+        return {"InstanceProfile": self._shape(profile) | present(Tags=tags_shape(profile))}
 
     def list(self, request: Request, context: RequestContext) -> Request:
         return self._page(request, "profiles", self._profiles.list(context.account, request.get("PathPrefix", "/")))
@@ -76,8 +76,8 @@ class _Profiles:
         tags = tags_shape(profile) or []
         return paged(request, f"tags:profile:{profile.name}", "Tags", tags, key=lambda tag: tag["Key"], shape=dict)
 
-    def _page(self, request: Request, listing: str, found: Sequence[InstanceProfile]) -> Request:
-        return paged(request, listing, "InstanceProfiles", found, key=lambda each: each.name.lower(), shape=self._shape)
+    def _page(self, request: Request, listing: str, profiles: Sequence[InstanceProfile]) -> Request:
+        return paged(request, listing, "InstanceProfiles", profiles, key=lambda each: each.name.lower(), shape=self._shape)
 
     def _shape(self, profile: InstanceProfile) -> dict[str, Any]:
         role = self._profiles.role(profile)

@@ -42,14 +42,14 @@ class _Providers:
         return present(OpenIDConnectProviderArn=made.arn, Tags=tags_shape(made))
 
     def get(self, request: Request, context: RequestContext) -> Request:
-        found = self._providers.get(context.account, request[_ARN])
+        provider = self._providers.get(context.account, request[_ARN])
         # As in AWS, without the scheme of the URL in the request that created it.
         return {
-            "Url": found.name,
-            "ClientIDList": list(found.client_ids),
-            "ThumbprintList": list(found.thumbprints),
-            "CreateDate": found.created,
-            "Tags": tags_shape(found) or [],
+            "Url": provider.name,
+            "ClientIDList": list(provider.client_ids),
+            "ThumbprintList": list(provider.thumbprints),
+            "CreateDate": provider.created,
+            "Tags": tags_shape(provider) or [],
         }
 
     def list(self, _request: Request, context: RequestContext) -> Request:

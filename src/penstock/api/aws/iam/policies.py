@@ -57,7 +57,7 @@ class _Policies:
 
     def list(self, request: Request, context: RequestContext) -> Request:
         scope = request.get("Scope", "All")
-        found = self._policies.list(
+        policies = self._policies.list(
             context.account, local=scope != "AWS", aws=scope != "Local", path_prefix=request.get("PathPrefix", "/")
         )
         usage = self._policies.usage(context.account)
@@ -67,12 +67,12 @@ class _Policies:
             *(usage.bounding if by != "PermissionsPolicy" else ()),
         }
         if by is not None or request.get("OnlyAttached"):
-            found = [policy for policy in found if policy.arn in used]
+            policies = [policy for policy in policies if policy.arn in used]
         return paged(
             request,
             "policies",
             "Policies",
-            found,
+            policies,
             key=lambda policy: policy.arn,
             shape=lambda policy: _shape(policy, usage),
         )
@@ -128,21 +128,24 @@ class _Policies:
     def list_entities(self, request: Request, context: RequestContext) -> Request:
         policy = self._policies.get(context.account, request["PolicyArn"])
         by, only = request.get("PolicyUsageFilter"), request.get("EntityFilter")
-        found: list[Identity] = []
+        identities: list[Identity] = []
         if by != "PermissionsBoundary":
-            found += self._policies.attached_identities(context.account, policy.arn)
+            identities += self._policies.attached_identities(context.account, policy.arn)
         if by != "PermissionsPolicy":
-            found += [each for each in self._policies.bounded(context.account, policy.arn) if each not in found]
+            identities += [each for each in self._policies.bounded(context.account, policy.arn) if each not in identities]
         prefix = request.get("PathPrefix", "/")
-        chosen = [each for each in found if each.path.startswith(prefix) and only in (None, type(each).__name__)]
+        chosen = [each for each in identities if each.path.startswith(prefix) and only in (None, type(each).__name__)]
         page = paged(request, f"entities:{policy.arn}", "Entities", chosen, key=lambda each: each.arn, shape=_entity)
         listed = page["Entities"]
-        return {**page} | {f"Policy{kind}s": [shape for name, shape in listed if name == kind] for kind in _IDENTITY_KINDS}
+        return {**page} | {
+            f"Policy{entity_type}s": [shape for name, shape in listed if name == entity_type]
+            for entity_type in _IDENTITY_KINDS
+        }
 
 
 def _entity(identity: Identity) -> tuple[str, dict[str, str]]:
-    kind = type(identity).__name__
-    return kind, {f"{kind}Name": identity.name, f"{kind}Id": identity.id}
+    entity_type = type(identity).__name__
+    return entity_type, {f"{entity_type}Name": identity.name, f"{entity_type}Id": identity.id}
 
 
 def _shape(policy: ManagedPolicy, usage: PolicyUsage | None) -> dict[str, Any]:
@@ -166,7 +169,7 @@ def _version(version: PolicyVersion, default: int) -> dict[str, Any]:
 
 
 def _number(request: Request) -> int:
-    found = _VERSION.fullmatch(request["VersionId"])
-    if found is None:
+    number = _VERSION.fullmatch(request["VersionId"])
+    if number is None:
         raise NoSuchEntity(f"Policy {request['PolicyArn'][:400]} has no version {request['VersionId'][:60]}.")
-    return int(found[1])
+    return int(number[1])

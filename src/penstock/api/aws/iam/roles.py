@@ -31,8 +31,8 @@ def role_handlers(roles: Roles) -> dict[str, Handler]:
         return {"Role": _whole(roles.get(context.account, request["RoleName"]))}
 
     def list_all(request: Request, context: RequestContext) -> Request:
-        found = roles.list(context.account, request.get("PathPrefix", "/"))
-        return paged(request, "roles", "Roles", found, key=lambda role: role.name.lower(), shape=role_shape)
+        listing = roles.list(context.account, request.get("PathPrefix", "/"))
+        return paged(request, "roles", "Roles", listing, key=lambda role: role.name.lower(), shape=role_shape)
 
     def update(request: Request, context: RequestContext) -> Request:
         roles.update(

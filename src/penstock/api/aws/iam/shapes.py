@@ -37,12 +37,12 @@ def tags_shape(entity: Entity) -> list[dict[str, str]] | None:
     return [{"Key": key, "Value": value} for key, value in sorted(entity.tags.items())] or None
 
 
-def named(kind: str, entity: Entity) -> dict[str, Any]:
-    """Return the members that all shapes of an entity have; ``kind`` is ``User``, ``Role``, ``Policy`` and the like."""
+def named(entity_type: str, entity: Entity) -> dict[str, Any]:
+    """Return the members that all shapes of an entity have; ``entity_type`` is ``User``, ``Role``, ``Policy`` or alike."""
     return {
         "Path": entity.path,
-        f"{kind}Name": entity.name,
-        f"{kind}Id": entity.id,
+        f"{entity_type}Name": entity.name,
+        f"{entity_type}Id": entity.id,
         "Arn": entity.arn,
         "CreateDate": entity.created,
     }
@@ -57,6 +57,6 @@ def paged(
         return [item for item in items if after is None or key(item) > after][:count]
 
     items = sorted(items, key=key)
-    found = page(listing, request.get("Marker"), request.get("MaxItems", _PAGE), read, key, kind=str)
-    shown = [shape(item) for item in found.items]
-    return present(**{member: shown}, IsTruncated=found.next_token is not None, Marker=found.next_token)
+    one_page = page(listing, request.get("Marker"), request.get("MaxItems", _PAGE), read, key, kind=str)
+    shown = [shape(item) for item in one_page.items]
+    return present(**{member: shown}, IsTruncated=one_page.next_token is not None, Marker=one_page.next_token)

@@ -42,27 +42,29 @@ def simulation_handlers(store: AccessStore, authorizer: Authorizer) -> dict[str,
         if request.get("CallerArn") and not isinstance(identity, Principal) and request.get("ResourcePolicy"):
             _check_user(request["CallerArn"])
         caller = Caller(account=context.account, principal=request.get("CallerArn") or identity.arn, user_id=identity.id)
-        return _simulated(request, caller, [*own, *_given(request)], boundary, tags=identity.tags)
+        return _simulated(request, caller, [*own, *_context_values(request)], boundary, tags=identity.tags)
 
     def custom(request: Request, context: RequestContext) -> Request:
         arn = request.get("CallerArn") or f"arn:aws:iam::{context.account}:user/simulated"
-        return _simulated(request, Caller(account=context.account, principal=arn), _given(request), _boundary(request))
+        return _simulated(
+            request, Caller(account=context.account, principal=arn), _context_values(request), _boundary(request)
+        )
 
     return {"SimulatePrincipalPolicy": principal, "SimulateCustomPolicy": custom}
 
 
 def _identity(store: AccessStore, account: str, arn: str) -> Identity:
     parts = arn.split(":", 5)
-    kind = _KINDS.get(parts[-1].partition("/")[0])
-    if len(parts) != 6 or parts[2] != "iam" or kind is None:
+    entity_type = _KINDS.get(parts[-1].partition("/")[0])
+    if len(parts) != 6 or parts[2] != "iam" or entity_type is None:
         raise _InvalidSimulation(
             f"Invalid Entity Arn: {arn[:200]} does not clearly define entity type and name.",
             remedy="Give the ARN of a user, a group or a role.",
         )
-    found = store.get_entity(kind, account, arn.rpartition("/")[2])
-    if not isinstance(found, Identity) or found.arn != arn:
-        raise NoSuchEntity(f"The {kind.value} with name {arn.rpartition('/')[2][:200]} cannot be found.")
-    return found
+    identity = store.get_entity(entity_type, account, arn.rpartition("/")[2])
+    if not isinstance(identity, Identity) or identity.arn != arn:
+        raise NoSuchEntity(f"The {entity_type.value} with name {arn.rpartition('/')[2][:200]} cannot be found.")
+    return identity
 
 
 def _check_user(arn: str) -> None:
@@ -70,7 +72,7 @@ def _check_user(arn: str) -> None:
         raise _InvalidSimulation("CallerArn has to be the ARN of a user.")
 
 
-def _given(request: Request) -> list[NamedPolicy]:
+def _context_values(request: Request) -> list[NamedPolicy]:
     return [
         NamedPolicy(name=f"PolicyInputList.{number}", kind="none", policy=parse_policy(text, Kind.IDENTITY))
         for number, text in enumerate(request.get("PolicyInputList") or (), 1)
@@ -119,11 +121,11 @@ def _simulated(
 
 
 def _entries(request: Request) -> Sequence[Request]:
-    found = request.get("ContextEntries") or ()
-    for each in found:
+    entries = request.get("ContextEntries") or ()
+    for each in entries:
         if not each.get("ContextKeyName") or not each.get("ContextKeyValues"):
             raise _InvalidSimulation("A context entry needs ContextKeyName and ContextKeyValues.")
-    return list(found)
+    return list(entries)
 
 
 def _owner(request: Request, account: str) -> str:

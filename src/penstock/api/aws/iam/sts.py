@@ -76,10 +76,10 @@ def _wanted(request: Request) -> AssumeRoleRequest:
 
 
 def _policy_arns(request: Request) -> tuple[str, ...]:
-    found = tuple(each.get("arn", "") for each in request.get("PolicyArns", ()))
-    if not all(found):
+    arns = tuple(each.get("arn", "") for each in request.get("PolicyArns", ()))
+    if not all(arns):
         raise InvalidInput("Each of PolicyArns needs arn.", remedy="Give the ARN of a managed policy.")
-    return found
+    return arns
 
 
 def _assumed(made: AssumedRole) -> Request:

@@ -64,8 +64,8 @@ class _Users:
         return {"User": _whole(user)}
 
     def list(self, request: Request, context: RequestContext) -> Request:
-        found = self._users.list(context.account, request.get("PathPrefix", "/"))
-        return paged(request, "users", "Users", found, key=lambda user: user.name.lower(), shape=_user)
+        users = self._users.list(context.account, request.get("PathPrefix", "/"))
+        return paged(request, "users", "Users", users, key=lambda user: user.name.lower(), shape=_user)
 
     def delete(self, request: Request, context: RequestContext) -> Request:
         self._users.delete(context.account, request["UserName"])
@@ -76,8 +76,8 @@ class _Users:
         return {"AccessKey": _key(key) | {"SecretAccessKey": key.secret_access_key}}
 
     def list_keys(self, request: Request, context: RequestContext) -> Request:
-        found = self._users.keys(context.account, resolve_user(request, context))
-        return paged(request, "keys", "AccessKeyMetadata", found, key=lambda key: key.access_key_id, shape=_key)
+        keys = self._users.keys(context.account, resolve_user(request, context))
+        return paged(request, "keys", "AccessKeyMetadata", keys, key=lambda key: key.access_key_id, shape=_key)
 
     def update_key(self, request: Request, context: RequestContext) -> Request:
         active = request["Status"] == "Active"
@@ -135,7 +135,7 @@ def other_credential_handlers(users: Users) -> dict[str, Handler]:
     def none_of(member: str) -> Handler:
         def listed(request: Request, context: RequestContext) -> Request:
             checked(request, context)
-            return _nothing(request, member)
+            return _empty_page(request, member)
 
         return listed
 
@@ -145,7 +145,7 @@ def other_credential_handlers(users: Users) -> dict[str, Handler]:
     def no_devices(request: Request, _context: RequestContext) -> Request:
         # There are no assigned and no unassigned devices: the answer is the same for each status.
         request.get("AssignmentStatus")
-        return _nothing(request, "VirtualMFADevices")
+        return _empty_page(request, "VirtualMFADevices")
 
     return {
         **{operation: none_of(member) for operation, member in _LISTS.items()},
@@ -155,6 +155,6 @@ def other_credential_handlers(users: Users) -> dict[str, Handler]:
     }
 
 
-def _nothing(request: Request, member: str) -> Request:
+def _empty_page(request: Request, member: str) -> Request:
     none: list[str] = []
     return paged(request, member, member, none, key=str, shape=str)

@@ -57,14 +57,14 @@ def _readers(service: JobService) -> dict[str, Handler]:
         return paged(page, JobNames=[each.name for each in page.items if tags <= dict(each.tags).items()])
 
     def get_several(request: Request, _context: RequestContext) -> Response:
-        found: list[Mapping[str, Any]] = []
+        shapes: list[Mapping[str, Any]] = []
         missing: list[str] = []
         for name in dict.fromkeys(request["JobNames"]):
             try:
-                found.append(_shape(service.get(name)))
+                shapes.append(_shape(service.get(name)))
             except NotFound:
                 missing.append(name)
-        return {"Jobs": found, "JobsNotFound": missing}
+        return {"Jobs": shapes, "JobsNotFound": missing}
 
     return {"GetJob": get, "GetJobs": get_all, "ListJobs": names, "BatchGetJobs": get_several}
 

@@ -33,11 +33,11 @@ def operations(service: RunService, bookmarks: BookmarkService) -> OperationSet:
 
 def _runs(service: RunService) -> dict[str, Handler]:
     def start(request: Request, context: RequestContext) -> Response:
-        asked = RunRequest(settings=run_settings(request), arguments=request.get("Arguments") or {})
+        run_request = RunRequest(settings=run_settings(request), arguments=request.get("Arguments") or {})
         earlier = request.get("JobRunId")
         job = request["JobName"]
-        check_author(context, job, service.code_arguments(job, asked, earlier=earlier))
-        run = service.retry(job, earlier, asked) if earlier else service.start(job, asked)
+        check_author(context, job, service.code_arguments(job, run_request, earlier=earlier))
+        run = service.retry(job, earlier, run_request) if earlier else service.start(job, run_request)
         return {"JobRunId": run.id}
 
     def get(request: Request, _context: RequestContext) -> Response:

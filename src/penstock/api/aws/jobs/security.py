@@ -41,14 +41,18 @@ def operations(service: SecurityService) -> OperationSet:
 
 
 def _encryption(shape: Request) -> Mapping[str, Any]:
-    found: dict[str, Any] = {}
+    encryption: dict[str, Any] = {}
     if shape.get("S3Encryption"):
-        found["S3Encryption"] = [wanted(each, ("S3EncryptionMode", _KEY)) for each in shape["S3Encryption"]]
+        encryption["S3Encryption"] = [wanted(each, ("S3EncryptionMode", _KEY)) for each in shape["S3Encryption"]]
     for part in ("CloudWatch", "JobBookmarks"):
         if shape.get(f"{part}Encryption"):
-            found[f"{part}Encryption"] = wanted(shape[f"{part}Encryption"], (f"{part}EncryptionMode", _KEY))
-    return found
+            encryption[f"{part}Encryption"] = wanted(shape[f"{part}Encryption"], (f"{part}EncryptionMode", _KEY))
+    return encryption
 
 
-def _shape(found: SecurityConfiguration) -> Mapping[str, Any]:
-    return {"Name": found.name, "CreatedTimeStamp": found.created, "EncryptionConfiguration": found.encryption}
+def _shape(configuration: SecurityConfiguration) -> Mapping[str, Any]:
+    return {
+        "Name": configuration.name,
+        "CreatedTimeStamp": configuration.created,
+        "EncryptionConfiguration": configuration.encryption,
+    }

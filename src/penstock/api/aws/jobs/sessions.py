@@ -39,8 +39,8 @@ def _sessions(service: SessionService) -> dict[str, Handler]:
     def get_all(request: Request, _context: RequestContext) -> Response:
         tags = dict(request.get("Tags") or {}).items()
         page = service.page(limit=request.get("MaxResults") or PAGE, token=request.get("NextToken"))
-        found = [each for each in page.items if tags <= dict(each.tags).items()]
-        return paged(page, Ids=[each.id for each in found], Sessions=[_shape(service, each) for each in found])
+        sessions = [each for each in page.items if tags <= dict(each.tags).items()]
+        return paged(page, Ids=[each.id for each in sessions], Sessions=[_shape(service, each) for each in sessions])
 
     def named(act: Callable[[str], None]) -> Handler:
         def handle(request: Request, _context: RequestContext) -> Response:

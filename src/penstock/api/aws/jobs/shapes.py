@@ -22,8 +22,8 @@ def paged(page: Page[Any], **members: Any) -> Response:
 
 def wanted(request: Request, members: Sequence[str]) -> dict[str, Any]:
     """Return those of ``members`` that the request has."""
-    found: Mapping[str, Any] = {member: request.get(member) for member in members}
-    return {member: value for member, value in found.items() if value is not None}
+    values: Mapping[str, Any] = {member: request.get(member) for member in members}
+    return {member: value for member, value in values.items() if value is not None}
 
 
 def check_author(context: RequestContext, job: str, names: Sequence[str]) -> None:

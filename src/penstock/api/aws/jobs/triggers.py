@@ -69,18 +69,18 @@ def _readers(service: TriggerService) -> dict[str, Handler]:
     def names(request: Request, _context: RequestContext) -> Response:
         job, tags = request.get("DependentJobName"), dict(request.get("Tags") or {}).items()
         page = service.page(limit=request.get("MaxResults") or PAGE, token=request.get("NextToken"))
-        found = [each.name for each in page.items if _starts(each, job) and tags <= dict(each.tags).items()]
-        return paged(page, TriggerNames=found)
+        matches = [each.name for each in page.items if _starts(each, job) and tags <= dict(each.tags).items()]
+        return paged(page, TriggerNames=matches)
 
     def get_several(request: Request, _context: RequestContext) -> Response:
-        found: list[Mapping[str, Any]] = []
+        triggers: list[Mapping[str, Any]] = []
         missing: list[str] = []
         for name in dict.fromkeys(request["TriggerNames"]):
             try:
-                found.append(trigger_shape(service.get(name)))
+                triggers.append(trigger_shape(service.get(name)))
             except NotFound:
                 missing.append(name)
-        return {"Triggers": found, "TriggersNotFound": missing}
+        return {"Triggers": triggers, "TriggersNotFound": missing}
 
     return {"GetTrigger": get, "GetTriggers": get_all, "ListTriggers": names, "BatchGetTriggers": get_several}
 

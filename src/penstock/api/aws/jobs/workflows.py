@@ -57,15 +57,15 @@ def _definitions(service: WorkflowService, store: JobStore) -> dict[str, Handler
         return paged(page, Workflows=[each.name for each in page.items])
 
     def get_several(request: Request, _context: RequestContext) -> Response:
-        found: list[Mapping[str, Any]] = []
+        workflows: list[Mapping[str, Any]] = []
         missing: list[str] = []
         graph = bool(request.get("IncludeGraph"))
         for name in dict.fromkeys(request["Names"]):
             try:
-                found.append(_shape(service.get(name), service, store, graph=graph))
+                workflows.append(_shape(service.get(name), service, store, graph=graph))
             except NotFound:
                 missing.append(name)
-        return {"Workflows": found, "MissingWorkflows": missing}
+        return {"Workflows": workflows, "MissingWorkflows": missing}
 
     return {
         "CreateWorkflow": create,
@@ -131,7 +131,7 @@ def _shape(workflow: Workflow, service: WorkflowService, store: JobStore, *, gra
 
 
 def _run_shape(run: WorkflowRun, triggers: Sequence[Trigger], store: JobStore, *, graph: bool) -> Mapping[str, Any]:
-    found = _job_runs(run, triggers, store)
+    job_runs = _job_runs(run, triggers, store)
     return present(
         Name=run.workflow,
         WorkflowRunId=run.id,
@@ -141,24 +141,24 @@ def _run_shape(run: WorkflowRun, triggers: Sequence[Trigger], store: JobStore, *
         CompletedOn=run.completed,
         Status=run.status,
         ErrorMessage=run.error,
-        Statistics=_statistics(run, found),
-        Graph=_graph(triggers, found) if graph else None,
+        Statistics=_statistics(run, job_runs),
+        Graph=_graph(triggers, job_runs) if graph else None,
     )
 
 
 def _job_runs(run: WorkflowRun, triggers: Sequence[Trigger], store: JobStore) -> Mapping[str, JobRun]:
     """Return the latest attempts of a workflow's job runs, by job."""
-    found: dict[str, JobRun] = {}
+    job_runs: dict[str, JobRun] = {}
     for trigger in triggers:
         for number in range(len(trigger.actions)):
             started = last_attempt(store, action_run_id(trigger.name, run.id, number))
             if started is not None:
-                found[started.job] = started
-    return found
+                job_runs[started.job] = started
+    return job_runs
 
 
-def _statistics(run: WorkflowRun, found: Mapping[str, JobRun]) -> Mapping[str, int]:
-    counts = Counter(_COUNTED.get(each.state, "RunningActions") for each in found.values())
+def _statistics(run: WorkflowRun, job_runs: Mapping[str, JobRun]) -> Mapping[str, int]:
+    counts = Counter(_COUNTED.get(each.state, "RunningActions") for each in job_runs.values())
     counts["ErroredActions"] += len(run.failed)
     names = {*_COUNTED.values(), "RunningActions"}
     return {"TotalActions": sum(counts.values()) + len(run.crawls), **{name: counts[name] for name in names}}
@@ -169,8 +169,8 @@ def _graph(triggers: Sequence[Trigger], runs: Mapping[str, JobRun]) -> Mapping[s
     nodes: dict[tuple[str, str], dict[str, Any]] = {}
     edges: list[Mapping[str, str]] = []
 
-    def node(kind: str, name: str, unique: str, **details: Any) -> str:
-        nodes.setdefault((kind, name), {"Type": kind, "Name": name, "UniqueId": unique, **details})
+    def node(node_type: str, name: str, unique: str, **details: Any) -> str:
+        nodes.setdefault((node_type, name), {"Type": node_type, "Name": name, "UniqueId": unique, **details})
         return unique
 
     def worker(shape: Mapping[str, Any]) -> str:

@@ -45,10 +45,10 @@ class GovernedCatalog(CatalogService):
 def table_defaults(catalog: CatalogService, database: str) -> Defaults | None:
     """Return what a database of Glue's catalog says of the permissions on new tables; None if it says nothing."""
     try:
-        found = catalog.database(database).extra.get("CreateTableDefaultPermissions")
+        permissions = catalog.database(database).extra.get("CreateTableDefaultPermissions")
     except NotFound:
         return None
-    return cast("Defaults | None", found)
+    return cast("Defaults | None", permissions)
 
 
 def with_lake_formation(catalog: OperationSet, lake: LakeFormation) -> OperationSet:

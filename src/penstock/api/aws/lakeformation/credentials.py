@@ -29,7 +29,7 @@ _EVERYTHING = {"ALL", "SUPER"}
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _Target:
     """What both operations are asked for."""
 
     table_arn: str
@@ -37,7 +37,7 @@ class _Asked:
     seconds: int
 
     @classmethod
-    def of(cls, request: Request) -> "_Asked":
+    def of(cls, request: Request) -> "_Target":
         permissions = list(request.get("Permissions") or ())
         return cls(request["TableArn"], permissions, request.get("DurationSeconds", _SECONDS))
 
@@ -46,31 +46,31 @@ def credential_handlers(service: LakeFormation, catalog: CatalogService, vendor:
     """Return the handlers."""
 
     def of_table(request: Request, context: RequestContext) -> Response:
-        asked, path = _Asked.of(request), request.get("S3Path")
-        table = _table(catalog, service, asked.table_arn)
+        target, path = _Target.of(request), request.get("S3Path")
+        table = _table(catalog, service, target.table_arn)
         location = _location(table.storage.location)
         wanted = _location(path or location)
         if wanted != location and not wanted.startswith(f"{location}/"):
             raise InvalidRequest(f"{wanted} is not within the table's location {location}.")
-        return {**credentials(asked, context, table, wanted), "VendedS3Path": [wanted]}
+        return {**credentials(target, context, table, wanted), "VendedS3Path": [wanted]}
 
     def of_partition(request: Request, context: RequestContext) -> Response:
-        asked, values = _Asked.of(request), list(request["Partition"]["Values"])
-        table = _table(catalog, service, asked.table_arn)
+        target, values = _Target.of(request), list(request["Partition"]["Values"])
+        table = _table(catalog, service, target.table_arn)
         try:
-            found = catalog.partition(table.database, table.name, values)
+            partition = catalog.partition(table.database, table.name, values)
         except NotFound as error:
             raise NoSuchEntity(error.message) from None
-        return credentials(asked, context, table, _location(found.storage.location))
+        return credentials(target, context, table, _location(partition.storage.location))
 
-    def credentials(asked: _Asked, context: RequestContext, table: Table, location: str) -> dict[str, Any]:
+    def credentials(target: _Target, context: RequestContext, table: Table, location: str) -> dict[str, Any]:
         caller = context.caller
         if caller is None or caller.principal == ANONYMOUS:
             raise InvalidRequest("This server authenticates nobody (--no-auth), so it has no credentials to vend.")
         _check_registered(service, location)
         principals = () if caller.is_root else principals_of(caller)
-        actions = _allowed(service, principals, table, asked.permissions)
-        key = vendor.scoped(caller, frozenset({f"{location}/"}), actions, seconds=asked.seconds)
+        actions = _allowed(service, principals, table, target.permissions)
+        key = vendor.scoped(caller, frozenset({f"{location}/"}), actions, seconds=target.seconds)
         if key is None:
             raise InvalidRequest(
                 "The caller's session has a policy of its own, which no other can narrow.",
@@ -117,18 +117,18 @@ def _check_registered(service: LakeFormation, location: str) -> None:
         )
 
 
-def _allowed(service: LakeFormation, principals: Sequence[str], table: Table, asked: Sequence[str]) -> Sequence[str]:
-    """Return the actions on objects that ``asked`` stand for, or all that the caller has. Raises :class:`NotAuthorized`."""
+def _allowed(service: LakeFormation, principals: Sequence[str], table: Table, permissions: Sequence[str]) -> Sequence[str]:
+    """Return the actions on objects that ``permissions`` are, or all that the caller has. Raises :class:`NotAuthorized`."""
     snapshot = service.snapshot()
     names = (table.database, table.name)
     granted = set(_ACTIONS)
     if principals:
-        found = snapshot.on_table(principals, *names)
-        granted = set(_ACTIONS) if found is None else set(_ACTIONS) & found
+        access = snapshot.on_table(principals, *names)
+        granted = set(_ACTIONS) if access is None else set(_ACTIONS) & access
         columns = [column.name.lower() for column in (*table.storage.columns, *table.partition_keys)]
         if snapshot.reading(principals, *names, columns) is not None:
             granted.discard("SELECT")  # files know neither columns nor rows
-    wanted = set(_ACTIONS) if _EVERYTHING & set(asked) else set(asked) or granted
+    wanted = set(_ACTIONS) if _EVERYTHING & set(permissions) else set(permissions) or granted
     missing = sorted(wanted - granted)
     if missing or not wanted:
         lacking = ", ".join(missing) or "SELECT"

@@ -31,8 +31,8 @@ def filter_handlers(service: LakeFormation, catalog: CatalogService) -> dict[str
 
     def get(request: Request, _context: RequestContext) -> Response:
         check_own(request, service.account)
-        found = service.get_filter(request["DatabaseName"], request["TableName"], request["Name"])
-        return {"DataCellsFilter": _shown(found, service.account)}
+        data_filter = service.get_filter(request["DatabaseName"], request["TableName"], request["Name"])
+        return {"DataCellsFilter": _shown(data_filter, service.account)}
 
     def delete(request: Request, _context: RequestContext) -> Response:
         check_own(request, service.account)
@@ -46,12 +46,12 @@ def filter_handlers(service: LakeFormation, catalog: CatalogService) -> dict[str
         table = request.get("Table") or {}
         check_own(table, service.account)
         database, name = table.get("DatabaseName", "").lower(), (table.get("Name") or "").lower()
-        found = [
+        filters = [
             _shown(each, service.account)
             for each in service.filters()
             if database in {"", each["DatabaseName"]} and name in {"", each["TableName"]}
         ]
-        return {"DataCellsFilters": found}
+        return {"DataCellsFilters": filters}
 
     return {
         "CreateDataCellsFilter": create,
@@ -66,17 +66,17 @@ def _document(data: Mapping[str, Any], catalog: CatalogService) -> dict[str, Any
     """Return the filter to store. Raises :class:`InvalidRequest` unless it says which columns and which rows."""
     table = catalog.table(data["DatabaseName"], data["TableName"])
     known = {each.name.lower() for each in (*table.storage.columns, *table.partition_keys)}
-    found: dict[str, Any] = {"DatabaseName": table.database, "TableName": table.name, "Name": data["Name"]}
+    document: dict[str, Any] = {"DatabaseName": table.database, "TableName": table.name, "Name": data["Name"]}
     names, wildcard = data.get("ColumnNames"), data.get("ColumnWildcard")
     if names and wildcard is None:
-        found["ColumnNames"] = sorted({each.lower() for each in names})
+        document["ColumnNames"] = sorted({each.lower() for each in names})
     elif wildcard is not None and not names:
-        found["ColumnWildcard"] = {
+        document["ColumnWildcard"] = {
             "ExcludedColumnNames": sorted(each.lower() for each in wildcard.get("ExcludedColumnNames") or ())
         }
     else:
         raise InvalidRequest("A filter has ColumnNames or ColumnWildcard.")
-    chosen = found.get("ColumnNames") or found.get("ColumnWildcard", {}).get("ExcludedColumnNames", ())
+    chosen = document.get("ColumnNames") or document.get("ColumnWildcard", {}).get("ExcludedColumnNames", ())
     unknown = sorted(set(chosen) - known)
     if unknown:
         raise InvalidRequest(f"Table {table.database}.{table.name} has no column {unknown[0]}.")
@@ -87,8 +87,8 @@ def _document(data: Mapping[str, Any], catalog: CatalogService) -> dict[str, Any
     if condition and condition.strip().lower() != "true":
         if len(condition) > _MAX_CONDITION:
             raise InvalidRequest(f"A FilterExpression has at most {_MAX_CONDITION} characters.")
-        found["Row"] = condition
-    return found
+        document["Row"] = condition
+    return document
 
 
 def _shown(document: Mapping[str, Any], account: str) -> dict[str, Any]:

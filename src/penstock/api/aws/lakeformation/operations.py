@@ -78,28 +78,28 @@ def _of_this_catalog(service: LakeFormation, handler: Handler) -> Handler:
 def _settings_handlers(service: LakeFormation) -> dict[str, Handler]:
     def get(_request: Request, _context: RequestContext) -> Response:
         settings = service.settings()
-        found = {
+        members = {
             "DataLakeAdmins": _principals(settings.admins),
             "ReadOnlyAdmins": _principals(settings.read_only_admins),
             "CreateDatabaseDefaultPermissions": settings.database_default,
             "CreateTableDefaultPermissions": settings.table_default,
             **(settings.others or {}),
         }
-        return {"DataLakeSettings": found}
+        return {"DataLakeSettings": members}
 
     def put(request: Request, context: RequestContext) -> Response:
         _require_admin(service, context, first=True)
-        given = request["DataLakeSettings"]
-        admins, readers = (_names(given.get(name, ())) for name in ("DataLakeAdmins", "ReadOnlyAdmins"))
+        settings = request["DataLakeSettings"]
+        admins, readers = (_names(settings.get(name, ())) for name in ("DataLakeAdmins", "ReadOnlyAdmins"))
         if len(admins) > _MAX_ADMINS:
             raise InvalidRequest(f"A data lake has at most {_MAX_ADMINS} administrators.")
         service.put_settings(
             Settings(
                 admins=admins,
                 read_only_admins=readers,
-                database_default=list(given.get("CreateDatabaseDefaultPermissions", ())),
-                table_default=list(given.get("CreateTableDefaultPermissions", ())),
-                others={name: given[name] for name in _KEPT if name in given},
+                database_default=list(settings.get("CreateDatabaseDefaultPermissions", ())),
+                table_default=list(settings.get("CreateTableDefaultPermissions", ())),
+                others={name: settings[name] for name in _KEPT if name in settings},
             )
         )
         return {}
@@ -137,9 +137,9 @@ def _grant_handlers(service: LakeFormation) -> dict[str, Handler]:
     def listed(request: Request, context: RequestContext) -> Response:
         own = None if _is_admin(service, context) else principals_of(context.caller_or_root)
         every = [each for each in _every(service) if own is None or each.principal in own]
-        asked = _Asked.of(request, service.account)
-        found = [each for each in every if asked.has(each)]
-        answer = _page(found, request, "permissions")
+        criteria = _Criteria.of(request, service.account)
+        grants = [each for each in every if criteria.has(each)]
+        answer = _page(grants, request, "permissions")
         return {
             "PrincipalResourcePermissions": [_shown(each, service.account) for each in answer[0]],
             "NextToken": answer[1],
@@ -147,12 +147,12 @@ def _grant_handlers(service: LakeFormation) -> dict[str, Handler]:
 
     def effective(request: Request, _context: RequestContext) -> Response:
         path = location_arn(request["ResourceArn"])
-        found = [
+        grants = [
             each
             for each in service.grants()
             if "DataLocation" in each.resource and is_below(path, each.resource["DataLocation"]["ResourceArn"])
         ]
-        answer = _page(found, request, "effective")
+        answer = _page(grants, request, "effective")
         return {"Permissions": [_shown(each, service.account) for each in answer[0]], "NextToken": answer[1]}
 
     return {
@@ -211,7 +211,7 @@ def _every(service: LakeFormation) -> list[Grant]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _Criteria:
     """What ListPermissions asks for; None for all."""
 
     principal: str | None
@@ -219,7 +219,7 @@ class _Asked:
     resource: Mapping[str, Any] | None
 
     @classmethod
-    def of(cls, request: Request, account: str) -> "_Asked":
+    def of(cls, request: Request, account: str) -> "_Criteria":
         principal = (request.get("Principal") or {}).get("DataLakePrincipalIdentifier")
         resource = request.get("Resource")
         return cls(principal, request.get("ResourceType"), None if resource is None else canonical(resource, account))
@@ -227,13 +227,13 @@ class _Asked:
     def has(self, grant: Grant) -> bool:
         if self.principal not in {None, grant.principal}:
             return False
-        kind = kind_of(grant.resource)
-        if self.type not in {None, _TYPES[kind]}:
+        resource_type = kind_of(grant.resource)
+        if self.type not in {None, _TYPES[resource_type]}:
             return False
         if self.resource is None:
             return True
         own = self.resource.get("Table", {})
-        if "Name" in own and kind in {"Table", "TableWithColumns"}:
+        if "Name" in own and resource_type in {"Table", "TableWithColumns"}:
             # A table's permissions include those on its columns, and those on all tables of its database.
             shape = next(iter(grant.resource.values()))
             return bool(shape["DatabaseName"] == own["DatabaseName"] and shape.get("Name", own["Name"]) == own["Name"])
@@ -254,18 +254,18 @@ _TYPES = {
 
 
 def _shown(grant: Grant, account: str) -> dict[str, Any]:
-    found: dict[str, Any] = {
+    members: dict[str, Any] = {
         "Principal": {"DataLakePrincipalIdentifier": grant.principal},
         "Resource": shown(grant.resource, account),
         "Permissions": sorted(grant.permissions),
         "PermissionsWithGrantOption": sorted(grant.grantable),
         "LastUpdatedBy": grant.by or EVERYONE,
     }
-    return {**found, "LastUpdated": datetime.fromisoformat(grant.updated)} if grant.updated else found
+    return {**members, "LastUpdated": datetime.fromisoformat(grant.updated)} if grant.updated else members
 
 
-def _page(found: Sequence[Any], request: Request, listing: str) -> tuple[Sequence[Any], str | None]:
-    numbered = list(enumerate(found))
+def _page(items: Sequence[Any], request: Request, listing: str) -> tuple[Sequence[Any], str | None]:
+    numbered = list(enumerate(items))
 
     def read(after: int | None, count: int) -> Sequence[tuple[int, Any]]:
         start = 0 if after is None else after + 1
@@ -284,8 +284,8 @@ def _names(principals: Sequence[Mapping[str, str]]) -> list[str]:
     return [_principal(each) for each in principals]
 
 
-def _principal(given: Mapping[str, str]) -> str:
-    name = given.get("DataLakePrincipalIdentifier")
+def _principal(principal: Mapping[str, str]) -> str:
+    name = principal.get("DataLakePrincipalIdentifier")
     if not name:
         raise InvalidRequest("A principal needs DataLakePrincipalIdentifier.", remedy="Give an ARN, or a group's name.")
     return name

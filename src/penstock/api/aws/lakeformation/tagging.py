@@ -122,24 +122,24 @@ def _searches(service: LakeFormation, catalog: CatalogService) -> dict[str, Hand
 
     def databases(request: Request, context: RequestContext) -> Response:
         wanted, assigned = expression(request), service.tags.assignments()
-        found = []
+        answers = []
         for each in catalog.databases():
             tags = assigned.database(each.name)
             if matches(wanted, tags):
                 shape = database_shape(each, context.account)
-                found.append({"Database": shape, **_without_empty(LFTags=_pairs(service, tags))})
-        return {"DatabaseList": found}
+                answers.append({"Database": shape, **_without_empty(LFTags=_pairs(service, tags))})
+        return {"DatabaseList": answers}
 
     def tables(request: Request, context: RequestContext) -> Response:
         wanted, assigned = expression(request), service.tags.assignments()
-        found = []
+        answers = []
         for database in catalog.databases():
             for table in catalog.tables(database.name):
                 if matches(wanted, assigned.table(database.name, table.name)):
                     columns = [each.name.lower() for each in table.storage.columns]
                     tags = _table_tags(service, assigned, database.name, table.name, columns)
-                    found.append({"Table": table_shape(table, context.account), **tags})
-        return {"TableList": found}
+                    answers.append({"Table": table_shape(table, context.account), **tags})
+        return {"TableList": answers}
 
     return {"SearchDatabasesByLFTags": databases, "SearchTablesByLFTags": tables}
 
@@ -147,14 +147,14 @@ def _searches(service: LakeFormation, catalog: CatalogService) -> dict[str, Hand
 def _places(service: LakeFormation, catalog: CatalogService, resource: Mapping[str, Any]) -> Sequence[str]:
     """Return the keys of what ``resource`` names. Raises :class:`PenstockError` if the catalog does not have it."""
     target = canonical(resource, service.account)
-    kind, shape = kind_of(target), next(iter(target.values()))
-    if kind == "Database":
+    resource_type, shape = kind_of(target), next(iter(target.values()))
+    if resource_type == "Database":
         catalog.database(shape["Name"])
         return [LfTags.place(shape["Name"])]
-    if kind == "Table" and "Name" in shape:
+    if resource_type == "Table" and "Name" in shape:
         catalog.table(shape["DatabaseName"], shape["Name"])
         return [LfTags.place(shape["DatabaseName"], shape["Name"])]
-    if kind == "TableWithColumns" and "ColumnNames" in shape:
+    if resource_type == "TableWithColumns" and "ColumnNames" in shape:
         known = _columns(catalog, shape["DatabaseName"], shape["Name"])
         unknown = sorted(set(shape["ColumnNames"]) - set(known))
         if unknown:
@@ -164,8 +164,8 @@ def _places(service: LakeFormation, catalog: CatalogService, resource: Mapping[s
 
 
 def _columns(catalog: CatalogService, database: str, table: str) -> list[str]:
-    found = catalog.table(database, table)
-    return [each.name.lower() for each in (*found.storage.columns, *found.partition_keys)]
+    stored = catalog.table(database, table)
+    return [each.name.lower() for each in (*stored.storage.columns, *stored.partition_keys)]
 
 
 def _table_tags(

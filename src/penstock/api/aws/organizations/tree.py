@@ -62,8 +62,8 @@ def _listed(
     def read(after: str | None, count: int) -> Sequence[Any]:
         return [item for item in ordered if after is None or key(item) > after][:count]
 
-    found = page(listing, request.get("NextToken"), request.get("MaxResults", _PAGE), read, key, kind=str)
-    return present(**{member: [shape(each) for each in found.items]}, NextToken=found.next_token)
+    one_page = page(listing, request.get("NextToken"), request.get("MaxResults", _PAGE), read, key, kind=str)
+    return present(**{member: [shape(each) for each in one_page.items]}, NextToken=one_page.next_token)
 
 
 def tree_handlers(
@@ -155,9 +155,9 @@ class _Tree:
 
     def children(self, request: Request, _context: RequestContext) -> Request:
         _check_parent(request["ParentId"])
-        found = self._accounts.list() if request["ChildType"] == "ACCOUNT" else []
+        accounts = self._accounts.list() if request["ChildType"] == "ACCOUNT" else []
         return _listed(
-            request, "children", "Children", found, key=_id, shape=lambda each: {"Id": each.id, "Type": "ACCOUNT"}
+            request, "children", "Children", accounts, key=_id, shape=lambda each: {"Id": each.id, "Type": "ACCOUNT"}
         )
 
     def accounts(self, request: Request, _context: RequestContext) -> Request:

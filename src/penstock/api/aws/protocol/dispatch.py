@@ -432,10 +432,10 @@ def _hoisted_target(query: str) -> str:
 
 
 async def _send(send: Send, exchange: _Exchange, *, status: int, code: str, body: bytes, unread: Unread | None) -> None:
-    asked = exchange.headers.get("content-type", "").encode("latin-1")
+    content_type = exchange.headers.get("content-type", "").encode("latin-1")
     xml = exchange.fields is not None and (exchange.service or exchange.presumed) is not None
     answer = [
-        (b"content-type", XML_TYPE if xml else asked if asked in _JSON_TYPES else _JSON_TYPES[0]),
+        (b"content-type", XML_TYPE if xml else content_type if content_type in _JSON_TYPES else _JSON_TYPES[0]),
         (b"content-length", str(len(body)).encode()),
         (b"x-amzn-requestid", exchange.request_id.encode()),
     ]

@@ -11,10 +11,10 @@ from penstock.api.aws.protocol.errors import InvalidShape, MemberNotServed, Unkn
 from penstock.api.aws.protocol.models import SERVICES, ServiceModel, load_model
 from penstock.api.aws.protocol.operations import (
     AnyHandler,
-    Asked,
     BatchHandler,
     Handler,
     OperationAuthorizer,
+    OperationCall,
     OperationSet,
     RequestContext,
 )
@@ -93,7 +93,7 @@ class Endpoint:
         Each is checked, authorized and answered separately; those of one :class:`BatchHandler` are answered together.
         """
         answers: list[bytes | Exception] = []
-        batches: dict[BatchHandler, dict[int, Asked]] = {}
+        batches: dict[BatchHandler, dict[int, OperationCall]] = {}
         for raw, context in sent:
             try:
                 request, handler = self.check(raw), self.handler
@@ -110,8 +110,8 @@ class Endpoint:
                     answers.append(self.encode(response, context))
             except Exception as error:  # noqa: BLE001 -- rendered as the answer of this request
                 answers.append(error)
-        for handler, asked in batches.items():
-            for (place, (_, context)), answer in zip(asked.items(), handler.answer(list(asked.values())), strict=True):
+        for handler, calls in batches.items():
+            for (place, (_, context)), answer in zip(calls.items(), handler.answer(list(calls.values())), strict=True):
                 answers[place] = answer if isinstance(answer, Exception) else self._encoded(answer, context)
         return answers
 

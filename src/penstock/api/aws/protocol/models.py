@@ -118,13 +118,13 @@ def _read(service: str) -> dict[str, Any]:
     """Return the newest service-2.json of ``service``, without botocore's additions, which are about its own clients."""
     package = find_spec("botocore")
     folders = list(package.submodule_search_locations or ()) if package is not None else []
-    found = [file for folder in folders for file in Path(folder, "data", service).glob("*/service-2.json*")]
-    if not found:
+    files = [file for folder in folders for file in Path(folder, "data", service).glob("*/service-2.json*")]
+    if not files:
         raise EnvironmentProblem(
             f"botocore's model of {service} was not found.", remedy="Install Penstock again: its botocore is incomplete."
         )
     # API versions are dates, and name the folder.
-    newest = max(found, key=lambda file: file.parent.name)
+    newest = max(files, key=lambda file: file.parent.name)
     content = newest.read_bytes()
     model: dict[str, Any] = orjson.loads(gzip.decompress(content) if newest.suffix == ".gz" else content)
     return model

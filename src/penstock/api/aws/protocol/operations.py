@@ -17,10 +17,10 @@ from penstock.query.ports import CatalogAccess
 __all__ = [
     "Answer",
     "AnyHandler",
-    "Asked",
     "BatchHandler",
     "Handler",
     "OperationAuthorizer",
+    "OperationCall",
     "OperationSet",
     "RequestContext",
     "RunOnThread",
@@ -89,7 +89,7 @@ class RunOnThread(Exception):
 
 
 Handler = Callable[[Mapping[str, Any], RequestContext], Mapping[str, Any]]
-Asked = tuple[Mapping[str, Any], RequestContext]
+OperationCall = tuple[Mapping[str, Any], RequestContext]
 Answer = Mapping[str, Any] | Exception
 
 
@@ -101,7 +101,7 @@ class BatchHandler:
     The callers are in the contexts.
     """
 
-    answer: Callable[[Sequence[Asked]], Sequence[Answer]]
+    answer: Callable[[Sequence[OperationCall]], Sequence[Answer]]
 
 
 AnyHandler = Handler | BatchHandler

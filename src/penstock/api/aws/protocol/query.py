@@ -124,25 +124,25 @@ def write_error(model: ServiceModel, error: RenderedError, *, request_id: str) -
 
 def _value(model: ServiceModel, name: str, tree: _Tree, path: str) -> Any:
     shape = model.shapes[name]
-    kind = shape["type"]
-    if kind == "structure":
+    shape_type = shape["type"]
+    if shape_type == "structure":
         return _structure(model, shape, tree, path)
-    if kind == "list":
+    if shape_type == "list":
         return _list(model, shape, tree, path)
-    if kind == "map":
+    if shape_type == "map":
         return _map(model, shape, tree, path)
     if "" not in tree:
         raise UnreadableRequest(f"A value is expected at '{path}'.")
-    return _scalar(kind, tree[""], path)
+    return _scalar(shape_type, tree[""], path)
 
 
 def _structure(model: ServiceModel, shape: Mapping[str, Any], tree: _Tree, path: str) -> dict[str, Any]:
-    found = {}
+    members = {}
     for name, member in shape["members"].items():
         node = tree.get(_tag(model, member, name))
         if node is not None:
-            found[name] = _value(model, member["shape"], node, f"{path}.{name}" if path else name)
-    return found
+            members[name] = _value(model, member["shape"], node, f"{path}.{name}" if path else name)
+    return members
 
 
 def _tag(model: ServiceModel, member: Mapping[str, Any], name: str) -> str:
@@ -163,13 +163,13 @@ def _list(model: ServiceModel, shape: Mapping[str, Any], tree: _Tree, path: str)
 def _map(model: ServiceModel, shape: Mapping[str, Any], tree: _Tree, path: str) -> dict[str, Any]:
     node = tree if shape.get("flattened") else tree.get("entry", {})
     key_name, value_name = shape["key"].get("locationName", "key"), shape["value"].get("locationName", "value")
-    found = {}
+    entries = {}
     for index, each in _numbered(node, path):
         if key_name not in each or value_name not in each:
             raise UnreadableRequest(f"A key and a value are expected at '{path}.{index}'.")
         key = _value(model, shape["key"]["shape"], each[key_name], path)
-        found[key] = _value(model, shape["value"]["shape"], each[value_name], f"{path}.{index}")
-    return found
+        entries[key] = _value(model, shape["value"]["shape"], each[value_name], f"{path}.{index}")
+    return entries
 
 
 def _numbered(node: _Tree, path: str) -> list[tuple[int, _Tree]]:
@@ -183,15 +183,15 @@ def _numbered(node: _Tree, path: str) -> list[tuple[int, _Tree]]:
     return sorted(numbered, key=lambda entry: entry[0])
 
 
-def _scalar(kind: str, text: str, path: str) -> Any:
+def _scalar(shape_type: str, text: str, path: str) -> Any:
     try:
-        if kind in ("integer", "long"):
+        if shape_type in ("integer", "long"):
             return int(text)
-        if kind in ("double", "float"):
+        if shape_type in ("double", "float"):
             return float(text)
     except ValueError:
         raise UnreadableRequest(f"'{text[:100]}' is not a number, at '{path}'.") from None
-    if kind == "boolean":
+    if shape_type == "boolean":
         if text.lower() not in ("true", "false"):
             raise UnreadableRequest(f"'{text[:100]}' is neither true nor false, at '{path}'.")
         return text.lower() == "true"
@@ -216,8 +216,8 @@ def _element_content(model: ServiceModel, name: str, value: Any) -> str:
             return _scalar_text(shape["type"], value)
 
 
-def _scalar_text(kind: str, value: Any) -> str:
-    match kind:
+def _scalar_text(shape_type: str, value: Any) -> str:
+    match shape_type:
         case "timestamp":
             return _time(value)
         case "blob":

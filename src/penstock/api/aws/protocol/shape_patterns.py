@@ -66,7 +66,7 @@ def matcher(text: str, most: int | None = None) -> Callable[[str], bool] | None:
 def _python(text: str) -> str:
     """Return a pattern of Java's for Python. Unicode's categories stand within character classes in all of AWS's models."""
     text = _DASH_AFTER_CLASS.sub(r"\1\\-", text.replace(_JAVA_ASTRAL, _PYTHON_ASTRAL))
-    return _CATEGORY.sub(lambda found: _category(found[1]), text)
+    return _CATEGORY.sub(lambda match: _category(match[1]), text)
 
 
 @cache
@@ -90,13 +90,13 @@ def is_harmless(pattern: re.Pattern[str], most: int | None) -> bool:
     if parsed and _takes_the_rest(*parsed[-1]):
         # Nothing after it can fail and cause backtracking.
         parsed.pop()
-    found = _repeats(parsed)
-    return not found.nested and (found.endless < 2 or (most is not None and most <= _MAX_SQUARED))
+    repeats = _repeats(parsed)
+    return not repeats.nested and (repeats.endless < 2 or (most is not None and most <= _MAX_SQUARED))
 
 
-def _takes_the_rest(kind: Any, value: Any) -> bool:
+def _takes_the_rest(operation: Any, value: Any) -> bool:
     """Return whether it is ``.*``, with a dot for any character."""
-    return str(kind) == "MAX_REPEAT" and value[0] == 0 and [str(each[0]) for each in value[2]] == ["ANY"]
+    return str(operation) == "MAX_REPEAT" and value[0] == 0 and [str(each[0]) for each in value[2]] == ["ANY"]
 
 
 class _Repeats(NamedTuple):
@@ -111,19 +111,19 @@ class _Repeats(NamedTuple):
 
 
 def _repeats(parsed: Iterable[tuple[Any, Any]]) -> _Repeats:
-    found = _Repeats()
-    for kind, value in parsed:
-        name = str(kind)
+    total = _Repeats()
+    for operation, value in parsed:
+        name = str(operation)
         if name in _REPEATS:
             least, most, body = value
             inner = _repeats(body)
             nested = inner.nested or (most > 1 and inner.choices > 0)
             choices = inner.choices + (least != most)
-            found = found.and_then(_Repeats(nested, choices, 1 if most >= _MANY else inner.endless))
+            total = total.and_then(_Repeats(nested, choices, 1 if most >= _MANY else inner.endless))
         elif name == "BRANCH":
             for part in value[1]:
-                found = found.and_then(_repeats(part))
-            found = found.and_then(_Repeats(choices=1))
+                total = total.and_then(_repeats(part))
+            total = total.and_then(_Repeats(choices=1))
         elif name in _WITHIN:
-            found = found.and_then(_repeats(_WITHIN[name](value)))
-    return found
+            total = total.and_then(_repeats(_WITHIN[name](value)))
+    return total

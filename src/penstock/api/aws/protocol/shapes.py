@@ -251,22 +251,22 @@ class ShapeCompiler:
         return kinds.get(shape["type"], _same)
 
 
-def _number_checker(shape: Mapping[str, Any], kind: str, size: int) -> Checker:
+def _number_checker(shape: Mapping[str, Any], shape_type: str, size: int) -> Checker:
     bounds = shape.get("min"), shape.get("max")
 
     def check(value: Any, path: str, broken: list[str]) -> Any:
         if type(value) is float and value.is_integer():
             value = int(value)
         if type(value) is not int or not -size <= value < size:
-            raise UnreadableRequest(f"{_json_type(value)} can not be converted to {_article(kind)}, at '{path}'.")
+            raise UnreadableRequest(f"{_json_type(value)} can not be converted to {_article(shape_type)}, at '{path}'.")
         _check_range(value, path, bounds, broken)
         return value
 
     return check
 
 
-def _article(kind: str) -> str:
-    return f"an {kind}" if kind[0] in "AEIOU" else f"a {kind}"
+def _article(shape_type: str) -> str:
+    return f"an {shape_type}" if shape_type[0] in "AEIOU" else f"a {shape_type}"
 
 
 def _any(value: Any, path: str, broken: list[str]) -> Any:  # noqa: ARG001

@@ -138,10 +138,12 @@ def _answer(scope: Scope, service: str, request_id: str) -> _Answer:
                 400, "InvalidAction", f"<Response><Errors>{text}</Errors><RequestID>{request_id}</RequestID></Response>"
             )
         return _xml(400, "InvalidAction", f"<ErrorResponse>{text}<RequestId>{request_id}</RequestId></ErrorResponse>")
-    asked = headers.get("content-type", "")
-    kind = asked if "x-amz-target" in headers and asked.startswith("application/x-amz-json-1.") else "application/json"
+    sent_type = headers.get("content-type", "")
+    content_type = (
+        sent_type if "x-amz-target" in headers and sent_type.startswith("application/x-amz-json-1.") else "application/json"
+    )
     body = orjson.dumps({"__type": error.aws_code, "message": str(error)})
-    return _Answer(error.http_status, error.aws_code, body, [(b"content-type", kind[:60].encode("latin-1"))])
+    return _Answer(error.http_status, error.aws_code, body, [(b"content-type", content_type[:60].encode("latin-1"))])
 
 
 def _is_query(scope: Scope, headers: Mapping[str, str]) -> bool:

@@ -31,8 +31,8 @@ def policy_handlers(policies: ResourcePolicies) -> dict[str, Handler]:
 
     def list_all(request: Request, _: RequestContext) -> Request:
         page = policies.list(token=request.get("NextToken"), size=request.get("MaxResults", 100))
-        found = [_shape(policy) for policy in page.items]
-        return present(GetResourcePoliciesResponseList=found, NextToken=page.next_token)
+        shapes = [_shape(policy) for policy in page.items]
+        return present(GetResourcePoliciesResponseList=shapes, NextToken=page.next_token)
 
     def delete(request: Request, _: RequestContext) -> Request:
         policies.delete(request.get("ResourceArn"), hash_condition=request.get("PolicyHashCondition"))

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from penstock.api.aws.protocol.operations import Answer, AnyHandler, Asked, BatchHandler, RequestContext, RunOnThread
+from penstock.api.aws.protocol.operations import Answer, AnyHandler, BatchHandler, OperationCall, RequestContext, RunOnThread
 from penstock.api.aws.protocol.values import Request, present
 from penstock.api.aws.registry.shapes import number_of, schema_of, timestamp
 from penstock.errors import InvalidInput, PenstockError
@@ -45,10 +45,10 @@ class _Versions:
         self._service = service
         self._versions = service.versions
 
-    def register(self, asked: Sequence[Asked]) -> list[Answer]:
+    def register(self, calls: Sequence[OperationCall]) -> list[Answer]:
         answers: list[Answer | None] = []
         wanted: list[Registration] = []
-        for request, context in asked:
+        for request, context in calls:
             try:
                 key = schema_of(self._service.identity, request["SchemaId"])
             except PenstockError as error:
@@ -140,12 +140,12 @@ class _Metadata:
         version = _version_of(self._service, request)
         wanted = [(item.get("MetadataKey"), item.get("MetadataValue")) for item in request.get("MetadataList", ())]
         page = self._metadata.query(version, wanted, token=request.get("NextToken"), size=request.get("MaxResults", 50))
-        found: dict[str, Any] = {}
+        metadata: dict[str, Any] = {}
         for key, pairs in page.items:
             values = [{"MetadataValue": pair.value, "CreatedTime": timestamp(pair.created)} for pair in pairs]
             # The newest value is the main one, older values are in a list of their own.
-            found[key] = present(**values[-1], OtherMetadataValueList=values[:-1] or None)
-        return present(MetadataInfoMap=found, SchemaVersionId=version.id, NextToken=page.next_token)
+            metadata[key] = present(**values[-1], OtherMetadataValueList=values[:-1] or None)
+        return present(MetadataInfoMap=metadata, SchemaVersionId=version.id, NextToken=page.next_token)
 
     def _pair(self, request: Request) -> tuple[Version, str, str]:
         pair = request["MetadataKeyValue"]

@@ -94,10 +94,10 @@ def _fits(secret: Secret, key: str, values: Sequence[str]) -> bool:
     for value in values:
         wanted = value.removeprefix("!")
         if key in _WORDED:
-            found = any(_has_words(text, wanted) for text in _WORDED[key](secret))
+            fits = any(_has_words(text, wanted) for text in _WORDED[key](secret))
         else:
-            found = any(text.startswith(wanted) for text in _PREFIXED[key](secret))
-        if found != value.startswith("!"):
+            fits = any(text.startswith(wanted) for text in _PREFIXED[key](secret))
+        if fits != value.startswith("!"):
             return True
     return False
 
@@ -123,9 +123,9 @@ def _read_token(listing: str, token: str | None) -> tuple[str, str] | None:
     if token is None:
         return None
     try:
-        found, place, arn = base64.urlsafe_b64decode(token).decode().split("\n")
+        digest, place, arn = base64.urlsafe_b64decode(token).decode().split("\n")
     except ValueError:
-        found = ""
-    if found != listing:
+        digest = ""
+    if digest != listing:
         raise InvalidSecretToken("The NextToken value is invalid.", remedy="Start the listing again.")
     return place, arn

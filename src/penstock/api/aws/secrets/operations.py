@@ -173,9 +173,9 @@ class _Handlers:
         return _details(secret) | {"VersionIdsToStages": _stages(secret)}
 
     def list(self, request: Request, context: RequestContext) -> Response:
-        found = self._service.list(context.account, include_deleted=request.get("IncludePlannedDeletion", False))
+        secrets = self._service.list(context.account, include_deleted=request.get("IncludePlannedDeletion", False))
         page, token = page_of_secrets(
-            matching(found, request.get("Filters", ())),
+            matching(secrets, request.get("Filters", ())),
             token=request.get("NextToken"),
             size=request.get("MaxResults", _PAGE),
             sort_by=request.get("SortBy"),
@@ -188,13 +188,13 @@ class _Handlers:
         secret = self._service.describe(context.account, request["SecretId"])
         everyone = request.get("IncludeDeprecated", False)
         shown = [version for version in secret.versions if version.stages or everyone]
-        found = page_of_versions(secret, shown, token=request.get("NextToken"), size=request.get("MaxResults", _PAGE))
+        versions = page_of_versions(secret, shown, token=request.get("NextToken"), size=request.get("MaxResults", _PAGE))
         return _named(secret) | {
             "Versions": [
                 {"VersionId": version.id, "VersionStages": sorted(version.stages), "CreatedDate": version.created}
-                for version in found.items
+                for version in versions.items
             ],
-            "NextToken": found.next_token,
+            "NextToken": versions.next_token,
         }
 
     def delete(self, request: Request, context: RequestContext) -> Response:
@@ -218,10 +218,10 @@ class _Handlers:
         return {}
 
 
-def _rules(given: Request | None) -> Request | None:
-    if given is None:
+def _rules(rules: Request | None) -> Request | None:
+    if rules is None:
         return None
-    return {name: given[name] for name in ("AutomaticallyAfterDays", "ScheduleExpression", "Duration") if name in given}
+    return {name: rules[name] for name in ("AutomaticallyAfterDays", "ScheduleExpression", "Duration") if name in rules}
 
 
 def _value(request: Request) -> SecretValue | None:
