@@ -35,8 +35,8 @@ class Buckets:
 
     def left(self, name: str) -> float:
         """Return how many tokens the bucket has now."""
-        kept = self._buckets.get(name)
-        return self._burst if kept is None else min(self._burst, kept[0] + (self._clock() - kept[1]) * self._rate)
+        bucket = self._buckets.get(name)
+        return self._burst if bucket is None else min(self._burst, bucket[0] + (self._clock() - bucket[1]) * self._rate)
 
     def take(self, name: str) -> bool:
         """Take a token and return True; return False if there is none."""

@@ -18,7 +18,7 @@ R = TypeVar("R")
 _Call: TypeAlias = tuple[Future[Any], Callable[[], Any]]
 
 _RUNS = 8  # concurrent runs of one coalescer: a slow item does not delay all that come after it
-_RELIEF_SECONDS = 0.05  # seconds that items wait for current runs before another one starts
+_SECOND_RUN_SECONDS = 0.05  # seconds that items wait for current runs before another one starts
 _MAX_BATCH = 32
 _LINGER = 0.001  # seconds after a run of several in which new items are collected
 _MAX_WAITING = 1_000  # requests that may wait for a thread; clients of further ones have to slow down
@@ -64,10 +64,10 @@ class Workers:
         """Wait for running work, and start no more."""
         with self._lock:
             self._closed = True
-            left = [answer for queue in self._queues.values() for answer, _ in queue]
+            unanswered = [answer for queue in self._queues.values() for answer, _ in queue]
             self._queues.clear()
             self._waiting = 0
-        for answer in left:
+        for answer in unanswered:
             answer.cancel()
         self._threads.shutdown(wait=True)
 
@@ -121,7 +121,7 @@ class RequestCoalescer(Generic[T, R]):
         self._work = work
         self._waiting: deque[tuple[T, asyncio.Future[R]]] = deque()
         self._runs: set[asyncio.Task[None]] = set()
-        self._relief: asyncio.TimerHandle | None = None
+        self._second_run: asyncio.TimerHandle | None = None
 
     async def run(self, item: T) -> R:
         """Return the result of ``work`` for ``item``; raise :class:`Throttled` if too many wait."""
@@ -136,34 +136,34 @@ class RequestCoalescer(Generic[T, R]):
     def _start(self) -> None:
         loop = asyncio.get_running_loop()
         self._runs.add(loop.create_task(self._run()))
-        if self._relief is None:
-            self._relief = loop.call_later(_RELIEF_SECONDS, self._relieve)
+        if self._second_run is None:
+            self._second_run = loop.call_later(_SECOND_RUN_SECONDS, self._start_second_run)
 
-    def _relieve(self) -> None:
+    def _start_second_run(self) -> None:
         """Start another run if items still wait for the current ones."""
-        self._relief = None
+        self._second_run = None
         if self._waiting and len(self._runs) < _RUNS:
             self._start()
         elif self._runs:
-            self._relief = asyncio.get_running_loop().call_later(_RELIEF_SECONDS, self._relieve)
+            self._second_run = asyncio.get_running_loop().call_later(_SECOND_RUN_SECONDS, self._start_second_run)
 
     async def _run(self) -> None:
         # Items that the loop reads in the same turn join this run.
         await asyncio.sleep(0)
         try:
             while self._waiting:
-                taken = [self._waiting.popleft() for _ in range(min(_MAX_BATCH, len(self._waiting)))]
-                await self._answer(taken)
-                if len(self._waiting) < len(taken) > 1:
+                batch = [self._waiting.popleft() for _ in range(min(_MAX_BATCH, len(self._waiting)))]
+                await self._answer(batch)
+                if len(self._waiting) < len(batch) > 1:
                     # Clients that were answered together often send again at once, and so are collected again.
                     await asyncio.sleep(_LINGER)
         finally:
             self._runs.discard(asyncio.current_task())
 
-    async def _answer(self, taken: "list[tuple[T, asyncio.Future[R]]]") -> None:
+    async def _answer(self, batch: "list[tuple[T, asyncio.Future[R]]]") -> None:
         try:
-            results = await self._workers.run(self._work, [item for item, _ in taken])
-            for (_, answer), result in zip(taken, results, strict=True):
+            results = await self._workers.run(self._work, [item for item, _ in batch])
+            for (_, answer), result in zip(batch, results, strict=True):
                 if answer.cancelled():
                     continue
                 if isinstance(result, Exception):
@@ -171,12 +171,12 @@ class RequestCoalescer(Generic[T, R]):
                 else:
                     answer.set_result(result)
         except Exception as error:  # noqa: BLE001 -- each request's answer is rendered where it is awaited
-            for _, answer in taken:
+            for _, answer in batch:
                 if not answer.done():
                     answer.set_exception(error)
         finally:
             # The threads are closed, so there will be no answer.
-            for _, answer in taken:
+            for _, answer in batch:
                 if not answer.done():
                     answer.cancel()
 

@@ -105,9 +105,9 @@ class Applier:
                 wanted, parameters={**wanted.parameters, MADE_BY: self._crawler.name}, last_access_time=self._now
             )
             self._check_operation("CreateTable", name, wanted)
-            made = self._catalog.create_table(self._database, wanted)
-            self._changed("ADD", made.name)
-            return made
+            table = self._catalog.create_table(self._database, wanted)
+            self._changed("ADD", table.name)
+            return table
         if not self._owns(current):
             self._problems.add(f"Table {current.name} is not of this crawler, and is left as it is.")
             return current
@@ -117,8 +117,8 @@ class Applier:
         wanted = described.define(current.name, current)
         if self._settings.merges:
             names = {column.name for column in wanted.storage.columns}
-            kept = [column for column in current.storage.columns if column.name not in names]
-            wanted = replace(wanted, storage=replace(wanted.storage, columns=(*wanted.storage.columns, *kept)))
+            other_columns = [column for column in current.storage.columns if column.name not in names]
+            wanted = replace(wanted, storage=replace(wanted.storage, columns=(*wanted.storage.columns, *other_columns)))
         wanted = replace(wanted, parameters={key: each for key, each in wanted.parameters.items() if key != _DEPRECATED})
         before = TableInput.of(current)
         changed = _schema(wanted) != _schema(before)
@@ -218,8 +218,8 @@ class Applier:
         keys = {key.name for key in current.partition_keys}
         fresh = [column for column in inferred.columns if column.name not in keys]
         names = {column.name for column in fresh}
-        kept = [column for column in current.storage.columns if not drop or column.name in names]
-        return merge_columns([(f"table {current.name}", kept), (inferred.location, fresh)], self._problems)
+        columns = [column for column in current.storage.columns if not drop or column.name in names]
+        return merge_columns([(f"table {current.name}", columns), (inferred.location, fresh)], self._problems)
 
     def _keys(self, inferred: FoundTable, current: Table) -> Sequence[Column]:
         """Return the table's keys, with wider types if its folders have values of another type."""
@@ -279,19 +279,21 @@ class Applier:
         self._reparameterise(back, lambda old: {name: value for name, value in old.items() if name != _DEPRECATED})
 
     def _missing_partitions(self, missing: Sequence[Partition], table: Table) -> None:
-        gone = [each for each in missing if (each.storage.location or "").startswith(_location(table))]
+        without_files = [each for each in missing if (each.storage.location or "").startswith(_location(table))]
         behavior = self._crawler.policy.delete
-        if behavior == "LOG" and gone:
-            self._problems.add(f"{len(gone)} partitions of table {table.name} have no files any more, and are kept (LOG).")
+        if behavior == "LOG" and without_files:
+            self._problems.add(
+                f"{len(without_files)} partitions of table {table.name} have no files any more, and are kept (LOG)."
+            )
         elif behavior == "DELETE_FROM_DATABASE":
-            for start in range(0, len(gone), _BATCH):
+            for start in range(0, len(without_files), _BATCH):
                 self._check_operation("BatchDeletePartition", table.name)
-                batch = [tuple(each.values) for each in gone[start : start + _BATCH]]
+                batch = [tuple(each.values) for each in without_files[start : start + _BATCH]]
                 failed = self._catalog.delete_partitions(self._database, table.name, batch)
                 self._count(partitions_deleted=len(batch) - len(failed))
                 self._tell("BatchDeletePartition", table.name)
         elif behavior == "DEPRECATE_IN_DATABASE":
-            fresh = [each for each in gone if _DEPRECATED not in each.parameters]
+            fresh = [each for each in without_files if _DEPRECATED not in each.parameters]
             self._reparameterise(fresh, lambda old: {**old, _DEPRECATED: self._stamp()})
 
     def _reparameterise(

@@ -39,7 +39,7 @@ def check_settings(crawler: Crawler) -> None:
 
 
 def _check_others(crawler: Crawler) -> None:
-    """Check what can be told of targets without reading them."""
+    """Check targets as far as that is possible without reading them."""
     catalog = [target for target in crawler.others if isinstance(target, CatalogTarget)]
     if catalog and (crawler.targets or len(catalog) < len(crawler.others)):
         raise InvalidInput("CatalogTargets cannot be crawled together with other targets.", remedy="Create two crawlers.")

@@ -16,7 +16,7 @@ _ESCAPE = r"\\\g<0>"
 
 
 def exclusion(patterns: Sequence[str]) -> Callable[[Sequence[str]], Sequence[bool]]:
-    """Return a function that tells for each key below the target whether one of ``patterns`` matches the whole key.
+    """Return a function that says for each key below the target whether one of ``patterns`` matches the whole key.
 
     Raises :class:`InvalidInput` for an invalid or too long pattern, and for more than a hundred.
     """

@@ -80,9 +80,9 @@ def infer_tables(
     if settings is not None and settings.level is not None:
         return _at_depth(target, readable, settings.level - 1 - target.count("/") + 3, problems)
     if settings is not None and settings.combines:
-        tried = Problems()
-        combined = _at_depth(target, readable, 0, tried)
-        if not tried.count:
+        own_problems = Problems()
+        combined = _at_depth(target, readable, 0, own_problems)
+        if not own_problems.count:
             return combined
     roots: dict[str, list[_Placed]] = {}
     for file in readable:
@@ -168,21 +168,21 @@ def _place(target: str, file: SeenFile) -> tuple[str, _Placed] | None:
 def _table(location: str, placed: Sequence[_Placed], problems: Problems) -> FoundTable:
     layouts = Counter(each.keys for each in placed)
     keys = max(layouts, key=lambda layout: (layouts[layout], layout))
-    kept = [each for each in placed if each.keys == keys]
+    same_keys = [each for each in placed if each.keys == keys]
     for layout, count in layouts.items():
         if layout != keys:
             problems.add(
                 f"{count} files below {location} are skipped: their folders have the keys ({', '.join(layout)}), "
                 f"most of the table's have ({', '.join(keys)})."
             )
-    fitting, made = _of_one_format(location, kept, problems)
+    fitting, file_format = _of_one_format(location, same_keys, problems)
     columns = merge_columns(_distinct_columns([each.file for each in fitting]), problems)
     partitions = {each.values: each.folder for each in fitting} if keys else {}
     return FoundTable(
         location=location,
         columns=tuple(column for column in columns if column.name not in keys),
         keys=tuple(Column(name=key, type=_key_type(index, partitions)) for index, key in enumerate(keys)),
-        format=made,
+        format=file_format,
         partitions=partitions,
         files=len(fitting),
         rows=sum(each.file.rows for each in fitting),
@@ -193,19 +193,19 @@ def _table(location: str, placed: Sequence[_Placed], problems: Problems) -> Foun
 def _of_one_format(location: str, placed: Sequence[_Placed], problems: Problems) -> tuple[Sequence[_Placed], FileFormat]:
     """Return the files of the format that most have, and that format; the others are a problem.
 
-    Files of one format may differ in what their table is told of them, such as fields: the first one's is taken.
+    Files of one format may differ in the parameters of their table, such as fields: the first file's are used.
     """
-    kinds = Counter(_format_name(each.file) for each in placed)
-    most = max(kinds, key=lambda format_name: (kinds[format_name], format_name))
-    for format_name, count in sorted(kinds.items()):
+    counts = Counter(_format_name(each.file) for each in placed)
+    most = max(counts, key=lambda format_name: (counts[format_name], format_name))
+    for format_name, count in sorted(counts.items()):
         if format_name != most:
             problems.add(
                 f"{count} files below {location} are skipped: they are {' '.join(format_name)}, most of the table's are "
                 f"{' '.join(most)}."
             )
-    kept = [each for each in placed if _format_name(each.file) == most]
-    oldest = min(kept, key=lambda each: (each.file.modified, each.file.uri)).file.format
-    return kept, oldest
+    same_format = [each for each in placed if _format_name(each.file) == most]
+    oldest = min(same_format, key=lambda each: (each.file.modified, each.file.uri)).file.format
+    return same_format, oldest
 
 
 def _format_name(file: SeenFile) -> tuple[str, ...]:
@@ -214,11 +214,14 @@ def _format_name(file: SeenFile) -> tuple[str, ...]:
     Text with delimiters is read by the table's settings, and by the position of columns: a file that has others would give
     wrong rows.
     """
-    made = file.format
-    if made.classification != "csv":
-        settings = {**dict(made.serde), **dict(made.parameters)}
-        return (made.classification, *(f"{name} {settings[name]!r}" for name in _SHOWN_PARAMETERS if name in settings))
-    parameters = [f"{name} {value!r}" for name, value in dict([*made.serde, *made.parameters]).items()]
+    file_format = file.format
+    if file_format.classification != "csv":
+        settings = {**dict(file_format.serde), **dict(file_format.parameters)}
+        return (
+            file_format.classification,
+            *(f"{name} {settings[name]!r}" for name in _SHOWN_PARAMETERS if name in settings),
+        )
+    parameters = [f"{name} {value!r}" for name, value in dict([*file_format.serde, *file_format.parameters]).items()]
     return ("csv with", *parameters, "and columns", ", ".join(column.name for column in file.columns))
 
 

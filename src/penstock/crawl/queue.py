@@ -62,13 +62,13 @@ class CrawlQueue:
         """Close the queue and wait up to ``timeout`` seconds for running crawls; return those that waited."""
         with self._changed:
             self._closed = True
-            left = list(self._waiting.values())
+            waiting = list(self._waiting.values())
             self._waiting.clear()
             self._changed.notify_all()
         deadline = time.monotonic() + timeout
         for thread in self._threads:
             thread.join(max(0.0, deadline - time.monotonic()))
-        return left
+        return waiting
 
     def _work(self) -> None:
         while (crawler := self._next()) is not None:

@@ -36,7 +36,7 @@ class CrawlContext:
     """What a crawl works with.
 
     ``check`` is called often and raises to end the crawl early; ``access`` decides on its changes and records them.
-    ``custom`` are the crawler's own classifiers; ``anew`` says that files are read again because those changed.
+    ``custom`` are the crawler's own classifiers; with ``reread``, all files are read again because those changed.
     ``sources`` finds tables outside the lake, None if the server reads none.
     """
 
@@ -47,7 +47,7 @@ class CrawlContext:
     check: Callable[[], None]
     access: CrawlAccess
     custom: Sequence[Recognizer] = ()
-    anew: bool = False
+    reread: bool = False
     sources: SourceFinder | None = None
 
 
@@ -126,7 +126,7 @@ class _Crawl:
         unread = {
             uri: file
             for uri, file in files.items()
-            if (context.anew or not _is_known(file, self._seen.get(uri))) and (everything or _is_new(self._seen.get(uri)))
+            if (context.reread or not _is_known(file, self._seen.get(uri))) and (everything or _is_new(self._seen.get(uri)))
         }
         self.read += len(unread)
         for uri in unread:
@@ -178,8 +178,8 @@ class _Crawl:
 
     def forget(self) -> None:
         """Forget the files that are gone."""
-        gone = [uri for uri in self._seen if uri not in self.current]
-        self._context.store.remember(self._crawler.name, [], gone)
+        missing = [uri for uri in self._seen if uri not in self.current]
+        self._context.store.remember(self._crawler.name, [], missing)
 
 
 def _list(lake: LakePaths, target: S3Target, location: str, check: Callable[[], None]) -> dict[str, LakeFile]:
@@ -198,12 +198,12 @@ def _sampled(files: dict[str, LakeFile], size: int | None) -> dict[str, LakeFile
     if size is None:
         return files
     counts: Counter[str] = Counter()
-    kept: dict[str, LakeFile] = {}
+    sample: dict[str, LakeFile] = {}
     for uri in sorted(files):
         counts[_folder_of(uri)] += 1
         if counts[_folder_of(uri)] <= size:
-            kept[uri] = files[uri]
-    return kept
+            sample[uri] = files[uri]
+    return sample
 
 
 def _folder_of(uri: str) -> str:
@@ -211,7 +211,7 @@ def _folder_of(uri: str) -> str:
 
 
 def _is_new(seen: SeenFile | None) -> bool:
-    # A file that was not read whole is as good as new.
+    # A file that was not read completely counts as new.
     return seen is None or seen.modified < 0
 
 
@@ -227,34 +227,34 @@ def _read(
     with ThreadPoolExecutor(_READERS, thread_name_prefix="crawl-footer") as pool:
         for batch in _batches(files.items()):
             check()
-            done = pool.map(lambda item: _inspect(item[0], item[1], custom), batch)
-            yield [replace(file, columns=_share(shared, file.columns)) for file in done if file is not None]
+            inspected = pool.map(lambda item: _inspect(item[0], item[1], custom), batch)
+            yield [replace(file, columns=_share(shared, file.columns)) for file in inspected if file is not None]
 
 
 def _share(
     shared: dict[tuple[tuple[str, str | None], ...], tuple[Column, ...]], columns: Iterable[Column]
 ) -> tuple[Column, ...]:
     """Share equal lists of columns as one object, because a hundred thousand files have only a few."""
-    kept = tuple(columns)
-    return shared.setdefault(tuple((column.name, column.type) for column in kept), kept)
+    shared_columns = tuple(columns)
+    return shared.setdefault(tuple((column.name, column.type) for column in shared_columns), shared_columns)
 
 
 def _inspect(uri: str, file: LakeFile, custom: Sequence[Recognizer]) -> SeenFile | None:
-    made = SeenFile(uri=uri, size=file.size, modified=file.modified)
+    seen_file = SeenFile(uri=uri, size=file.size, modified=file.modified)
     try:
         recognized = recognize(file.path, file.size, custom)
         status = file.path.stat()
         if (status.st_size, status.st_mtime_ns) != (file.size, file.modified):
             # What was read may be neither the old content nor the new one: the next crawl reads it again.
-            return replace(made, modified=-1, problem="it was changed while it was read")
-        return replace(made, rows=recognized.rows, columns=tuple(recognized.columns), format=recognized.format)
+            return replace(seen_file, modified=-1, problem="it was changed while it was read")
+        return replace(seen_file, rows=recognized.rows, columns=tuple(recognized.columns), format=recognized.format)
     except DataProblem as error:
-        return replace(made, problem=error.message)
+        return replace(seen_file, problem=error.message)
     except FileNotFoundError:
         return None
     except OSError as error:
         # The error may be temporary: modified -1 makes the next crawl read the file again.
-        return replace(made, modified=-1, problem=f"it cannot be read ({error.strerror or error})")
+        return replace(seen_file, modified=-1, problem=f"it cannot be read ({error.strerror or error})")
 
 
 def _batches(items: Iterable[Item]) -> Iterator[list[Item]]:

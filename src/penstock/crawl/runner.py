@@ -131,7 +131,7 @@ class CrawlRunner:
             check=check,
             access=access,
             custom=custom,
-            anew=digest != crawler.classified,
+            reread=digest != crawler.classified,
             sources=services.sources,
         )
         tally = crawl(crawler, context)

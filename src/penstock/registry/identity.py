@@ -57,13 +57,13 @@ def canonical_contract(contract: Mapping[str, Any]) -> str | None:
 
     ``tags`` are sets of texts by path, ``properties`` texts by name, ``sensitive`` is a set of properties' names.
     """
-    said = {
+    members = {
         "tags": {path: sorted(set(names)) for path, names in (contract.get("tags") or {}).items()},
         "properties": dict(contract.get("properties") or {}),
         "sensitive": sorted(set(contract.get("sensitive") or ())),
     }
-    kept = {name: value for name, value in said.items() if value}
-    return json.dumps(kept, sort_keys=True, separators=(",", ":")) if kept else None
+    present = {name: value for name, value in members.items() if value}
+    return json.dumps(present, sort_keys=True, separators=(",", ":")) if present else None
 
 
 def fingerprint_with(definition: str, contract: str | None) -> str:

@@ -54,19 +54,19 @@ class VersionMetadata:
         ``wanted`` keeps the pairs that equal one of these keys and values, where None equals all.
         """
         pairs = [*self._store.list(version.id), *_verdict(version)]
-        kept: dict[str, list[Metadata]] = {}
+        by_key: dict[str, list[Metadata]] = {}
         for pair in sorted(pairs, key=lambda pair: pair.key):
             if not wanted or any(_matches(pair, key, value) for key, value in wanted):
-                kept.setdefault(pair.key, []).append(pair)
+                by_key.setdefault(pair.key, []).append(pair)
 
         def read(after: str | None, count: int) -> Sequence[tuple[str, Sequence[Metadata]]]:
-            return _behind(kept, after)[:count]
+            return _behind(by_key, after)[:count]
 
         return page(f"metadata:{version.id}", token, size, read, lambda item: item[0], kind=str)
 
 
-def _behind(kept: Mapping[str, Sequence[Metadata]], after: str | None) -> list[tuple[str, Sequence[Metadata]]]:
-    return [(key, pairs) for key, pairs in kept.items() if after is None or key > after]
+def _behind(by_key: Mapping[str, Sequence[Metadata]], after: str | None) -> list[tuple[str, Sequence[Metadata]]]:
+    return [(key, pairs) for key, pairs in by_key.items() if after is None or key > after]
 
 
 def _matches(pair: Metadata, key: str | None, value: str | None) -> bool:

@@ -169,10 +169,10 @@ class ScopeConfig:
 
     def __str__(self) -> str:
         """Return the settings as text for the audit log; metadata, which may be long or sensitive, as its length."""
-        said = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "scope"}
+        members = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "scope"}
         for name in ("default_metadata", "override_metadata"):
-            said[name] = None if said[name] is None else f"of {len(said[name])} characters"
-        texts = {name: str(value).lower() if isinstance(value, bool) else value for name, value in said.items()}
+            members[name] = None if members[name] is None else f"of {len(members[name])} characters"
+        texts = {name: str(value).lower() if isinstance(value, bool) else value for name, value in members.items()}
         return ", ".join(f"{name} {value}" for name, value in texts.items() if value is not None) or "says nothing"
 
 

@@ -163,7 +163,7 @@ class SchemaIdStore(Protocol):
         """All with this schema id in one registry or in all, by schema and number."""
 
     def highest(self, registry: str) -> int:
-        """The highest schema id that the registry has given a definition, be it gone or not; 0 before the first."""
+        """The highest schema id that the registry has assigned, also to deleted definitions; 0 before the first."""
 
 
 class ConfigStore(Protocol):

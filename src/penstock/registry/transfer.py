@@ -255,9 +255,9 @@ class _Import:
 
     def _take_config(self, record: Mapping[str, Any]) -> None:
         mode = record["compatibility"]
-        said: dict[str, Any] = {member.name: record.get(member.name) for member in fields(ScopeConfig)}
-        said["compatibility"] = None if mode is None else CompatibilityMode(mode)
-        config = ScopeConfig(**said)
+        members: dict[str, Any] = {member.name: record.get(member.name) for member in fields(ScopeConfig)}
+        members["compatibility"] = None if mode is None else CompatibilityMode(mode)
+        config = ScopeConfig(**members)
         stored = self._service.configs.get(config.scope)
         if stored is None:
             self._service.configs.put(config)
@@ -324,12 +324,12 @@ class _Import:
             if added is not None:
                 return added
             same = self._store.versions.find(version.key, version.fingerprint)
-            taken = self._store.versions.get_numbered(version.key, version.number)
+            stored = self._store.versions.get_numbered(version.key, version.number)
             if same is not None:
                 self._differ(version, f"the same schema is version {same.number} here, with id {same.id}.")
                 return None
-            if taken is not None:
-                self._differ(version, f"another schema has this number here, with id {taken.id}.")
+            if stored is not None:
+                self._differ(version, f"another schema has this number here, with id {stored.id}.")
                 return None
         self._differ(version, "other writers kept changing the schema.")
         return None

@@ -39,7 +39,7 @@ class JobPlatform:
 
 
 def check_jobs(settings: ServerSettings) -> None:
-    """Raise :class:`InvalidInput` if runs would get the lake's folder unasked.
+    """Raise :class:`InvalidInput` if runs would get the lake's folder without the operator's consent.
 
     Raises :class:`EnvironmentProblem` if they could read what is private.
     """
@@ -99,8 +99,8 @@ def ports_in(properties: Mapping[str, str]) -> set[int]:
     ports: set[int] = set()
     for name in _ADDRESSES:
         address = properties.get(name, "")
-        named = {int(each) for each in _PORT.findall(address) if int(each) < 1 << 16}
+        in_address = {int(each) for each in _PORT.findall(address) if int(each) < 1 << 16}
         scheme = _SCHEME.match(address)
         default = _DEFAULT_PORTS.get(scheme[1].lower()) if scheme is not None else None
-        ports |= named or ({default} if default is not None else set())
+        ports |= in_address or ({default} if default is not None else set())
     return ports

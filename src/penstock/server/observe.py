@@ -50,11 +50,11 @@ class AccessLog:
 
     def _now(self) -> str:
         """Return the time in UTC; the part up to the second is formatted once a second."""
-        moment = time.time()
-        second = int(moment)
+        now = time.time()
+        second = int(now)
         if second != self._second[0]:
             self._second = (second, datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%S"))
-        return f"{self._second[1]}.{int((moment - second) * 1000):03}Z"
+        return f"{self._second[1]}.{int((now - second) * 1000):03}Z"
 
     def flush(self) -> None:
         """Write the added lines."""
@@ -151,18 +151,18 @@ def registry_metrics(versions: Mapping[tuple[str, bool], int], *, succeeded: flo
 
     ``versions`` are counts by format and whether they are soft-deleted, ``succeeded`` and ``failed`` requests answered.
     """
-    made = {each: sum(count for (known, _), count in versions.items() if known == each) for each in _FORMATS}
-    gone = {each: versions.get((each, True), 0) for each in _FORMATS}
+    registered = {each: sum(count for (known, _), count in versions.items() if known == each) for each in _FORMATS}
+    deleted = {each: versions.get((each, True), 0) for each in _FORMATS}
     values: dict[str, tuple[str, float]] = {
-        "registered_count": ("Schema versions registered, soft-deleted ones included.", sum(made.values())),
-        "deleted_count": ("Schema versions that are soft-deleted.", sum(gone.values())),
+        "registered_count": ("Schema versions registered, soft-deleted ones included.", sum(registered.values())),
+        "deleted_count": ("Schema versions that are soft-deleted.", sum(deleted.values())),
         "api_success_count": ("Requests of the registry's API that were answered.", succeeded),
         "api_failure_count": ("Requests of the registry's API that were refused or failed.", failed),
         "master_slave_role": ("1: each server takes writes.", 1),
     }
     for data_format, name in _FORMATS.items():
-        values[f"{name}_schemas_created"] = (f"{data_format} versions registered.", made[data_format])
-        values[f"{name}_schemas_deleted"] = (f"{data_format} versions that are soft-deleted.", gone[data_format])
+        values[f"{name}_schemas_created"] = (f"{data_format} versions registered.", registered[data_format])
+        values[f"{name}_schemas_deleted"] = (f"{data_format} versions that are soft-deleted.", deleted[data_format])
     lines = []
     for name, (text, value) in values.items():
         full = f"kafka_schema_registry_{name}"

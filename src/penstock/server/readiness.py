@@ -29,7 +29,9 @@ class Readiness:
 
     def problems(self) -> Mapping[str, str]:
         """Return the problems, by part: ``store``, ``lake``. Empty if the server is ready. Waits for the store."""
-        problems = {name: said for name, folder in self._folders.items() if (said := self._full(name, folder)) is not None}
+        problems = {
+            name: problem for name, folder in self._folders.items() if (problem := self._full(name, folder)) is not None
+        }
         try:
             self._check_store()
         except Exception as error:  # noqa: BLE001 -- any error of the driver means: not ready

@@ -248,14 +248,14 @@ def _tenant(parts: _Parts, account: str, database: Database) -> ServedTenant:
     wrap = partial(with_lake_formation, lake=lake_formation)
     resources = SqlResourceStore(database)
     kinds = ClassifierService(resources)
-    kept = ConnectionService(SqlConnectionStore(database, parts.sealer))
+    connection_service = ConnectionService(SqlConnectionStore(database, parts.sealer))
     secrets = SecretsService(SqlSecretStore(database, parts.sealer), region=settings.region)
     crawls = CrawlService(
         SqlCrawlStore(database),
         GovernedCatalog(SqlCatalogStore(database), lake_formation, columns_of=_columns_of(schemas)),
         lake,
         classifiers=kinds,
-        sources=_sources(settings, account, kept, secrets),
+        sources=_sources(settings, account, connection_service, secrets),
         account=account,
         access=parts.crawl_access,
     )
@@ -271,13 +271,13 @@ def _tenant(parts: _Parts, account: str, database: Database) -> ServedTenant:
         resources=resources,
         cluster=cluster,
     )
-    platform = JobPlatform(account=account, lake=lake, connections=kept, accounts=parts.accounts)
+    platform = JobPlatform(account=account, lake=lake, connections=connection_service, accounts=parts.accounts)
     jobs = TenantJobs.of(SqlJobStore(database), settings, platform, tokens=parts.tokens, crawls=crawls)
     rulesets = DataQualityRulesets(resources, tables)
     tagged: Mapping[str, Tagged] = {
         "dataQualityRuleset": rulesets,
         "database": tables,
-        "connection": kept,
+        "connection": connection_service,
         "crawler": crawls,
         **jobs.tagged,
     }
@@ -289,7 +289,7 @@ def _tenant(parts: _Parts, account: str, database: Database) -> ServedTenant:
         cloudtrail.operations(schemas.audit),
         wrap(catalog.operations(tables, MetadataFiles(lake))),
         lakeformation.operations(lake_formation, tables, SessionVendor(sessions=Sessions(parts.sealer))),
-        connections.operations(kept),
+        connections.operations(connection_service),
         crawlers.operations(crawls),
         classifiers.operations(kinds),
         data_quality.operations(rulesets),

@@ -32,7 +32,7 @@ _MOST_LISTED = 50
 _MOST_STREAMS = 100  # as many as logStreamNames may name
 _DELAY = 1.0  # seconds in which a line that was read is in its log
 _MOST_CHARACTERS = 1_000_000
-_MOMENT = re.compile(r"m/(\d{1,15}):(\d{1,9})")
+_PAGE_START = re.compile(r"m/(\d{1,15}):(\d{1,9})")
 _TOKEN = re.compile(r"([fb])/(\d{1,9}:\d{1,12})")
 
 
@@ -143,7 +143,7 @@ def _page(listing: str, keys: Sequence[str], request: Request, *, descending: bo
 def _search(folder: Path | None, request: Request) -> Response:
     """Return events of one or several streams, by their times; those of one millisecond by stream and place."""
     group, wanted, limit = request.get("logGroupName") or "", _within(request), request.get("limit") or _MOST
-    since, passed = _moment(request.get("nextToken"))
+    since, passed = _page_start(request.get("nextToken"))
     begin = max(since, request.get("startTime") or 0) / 1000
     logs = _searched(folder, group, request, begin)
     until = _settled(logs)
@@ -180,7 +180,7 @@ def _behind(events: Sequence[Mapping[str, Any]], token: str | None) -> str | Non
     if not events:
         return None
     last = int(events[-1]["timestamp"])
-    since, passed = _moment(token)
+    since, passed = _page_start(token)
     return f"m/{last}:{sum(each['timestamp'] == last for each in events) + (passed if since == last else 0)}"
 
 
@@ -217,11 +217,11 @@ def _event_id(group: str, name: str, place: str) -> str:
     return f"{int(digest, 16):056}"[:56]
 
 
-def _moment(token: str | None) -> tuple[int, int]:
+def _page_start(token: str | None) -> tuple[int, int]:
     """Return the milliseconds at which a page begins, and how many events of that millisecond were on earlier pages."""
     if token is None:
         return 0, 0
-    match = _MOMENT.fullmatch(token)
+    match = _PAGE_START.fullmatch(token)
     if match is None:
         raise _InvalidParameter("The specified nextToken is invalid.")
     return int(match.group(1)), int(match.group(2))

@@ -109,8 +109,8 @@ class _Tagging:
         self._buckets = buckets
 
     def resources(self, request: Request, context: RequestContext) -> Response:
-        named = request.get("ResourceARNList")
-        if named and (request.get("TagFilters") or request.get("ResourceTypeFilters")):
+        arns = request.get("ResourceARNList")
+        if arns and (request.get("TagFilters") or request.get("ResourceTypeFilters")):
             raise InvalidParameter("ResourceARNList is given with filters.", remedy="Give one of them.")
         types, filters = request.get("ResourceTypeFilters") or (), request.get("TagFilters") or ()
         wanted = [(each.get("Key"), each.get("Values")) for each in filters]
@@ -119,7 +119,7 @@ class _Tagging:
         resources = [
             (text, tags)
             for text, tags in self._tagged(context, types)
-            if (not named or text in named)
+            if (not arns or text in arns)
             and all(key in tags and (not values or tags[key] in values) for key, values in wanted)
         ]
         limit = min(request.get("ResourcesPerPage") or _PAGE, _MOST)

@@ -262,8 +262,8 @@ class ConfluentApp:
         inline = exchange.match.route.inline and not request.query.text("format") and len(body) <= SMALL_BODY
         if inline and api.is_cached(caller, exchange.match.route):
             return Rendered(status=200, code=200, body=work())
-        answered: bytes = await self._workers.run(work, owner=exchange.key_id or exchange.client)
-        return Rendered(status=200, code=200, body=answered)
+        content: bytes = await self._workers.run(work, owner=exchange.key_id or exchange.client)
+        return Rendered(status=200, code=200, body=content)
 
     async def _parsed(self, exchange: _Exchange, body: bytes) -> Any:
         if len(body) <= SMALL_BODY:

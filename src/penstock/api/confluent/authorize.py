@@ -165,8 +165,8 @@ class Permissions:
         """Return reading of each subject that the body's schema refers to, in the context of the path's resolved subject."""
         references = read_references(request.body)
         context = self._configs.resolve_alias(request.subject).context
-        named = [parse_subject(reference.subject, context=context) for reference in references]
-        return [("GetSchemaVersion", self.subject(subject)) for subject in named]
+        subjects = [parse_subject(reference.subject, context=context) for reference in references]
+        return [("GetSchemaVersion", self.subject(subject)) for subject in subjects]
 
     def listing_texts(self, request: Request) -> RequiredActions:
         """Return reading of all schemas; :meth:`shown` leaves out those that the caller may not read."""

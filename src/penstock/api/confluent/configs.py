@@ -42,7 +42,7 @@ def config_members(body: Mapping[str, Any]) -> dict[str, Any]:
 
 def shown_config(config: SubjectConfig, *, level: str = "compatibilityLevel") -> dict[str, Any]:
     """Return a configuration as GET answers it; PUT has another name for its ``level``."""
-    said = {
+    members = {
         level: config.level,
         "normalize": config.normalize,
         "alias": config.alias,
@@ -52,7 +52,7 @@ def shown_config(config: SubjectConfig, *, level: str = "compatibilityLevel") ->
         "defaultMetadata": _loaded(config.default_metadata),
         "overrideMetadata": _loaded(config.override_metadata),
     }
-    return {name: value for name, value in said.items() if value is not None}
+    return {name: value for name, value in members.items() if value is not None}
 
 
 def _loaded(contract: str | None) -> Any:

@@ -95,7 +95,7 @@ class Call:
     lake_formation: LakeFormation
 
     def change_tables(self, writes: Sequence[TableWrite]) -> None:
-        """Change tables all together or none, and tell Lake Formation which are new and which are gone."""
+        """Change tables all together or none, and tell Lake Formation which were created and deleted."""
         self.tables.change_tables(writes)
         self.tell_lake(writes)
 
@@ -113,7 +113,7 @@ class Call:
         self.lake_formation.renamed(*names)
 
     def tell_lake(self, writes: Sequence[TableWrite]) -> None:
-        """Tell Lake Formation which tables were made and which are gone."""
+        """Tell Lake Formation which tables were created and deleted."""
         creator = self.caller.arn_for_policies
         for write in writes:
             if write.wanted is None:

@@ -118,11 +118,11 @@ def _planned(call: Call, planners: Sequence[Callable[[], Plan]]) -> list[Plan]:
 
 
 def _check_access(call: Call, change: Change) -> None:
-    named = {"DatabaseName": change.database, "TableInput": {"Name": change.name}}
+    table = {"DatabaseName": change.database, "TableInput": {"Name": change.name}}
     if is_create(change.requirements):
-        call.access.check("CreateTable", named)
+        call.access.check("CreateTable", table)
         return
-    call.access.check("UpdateTable", named)
+    call.access.check("UpdateTable", table)
     for update in change.updates:
         if update.get("action") == "add-snapshot":
             summary = (update.get("snapshot") or {}).get("summary") or {}
@@ -185,8 +185,8 @@ def _dropped(base: Document, changed: Document) -> list[str]:
     """Return the metadata files that the log lost, if the table's properties say that they are removed."""
     if changed["properties"].get(_DELETE_AFTER_COMMIT, "").lower() != "true":
         return []
-    kept = {entry.get("metadata-file") for entry in changed["metadata-log"]}
-    return [entry["metadata-file"] for entry in base["metadata-log"] if entry.get("metadata-file") not in kept]
+    retained = {entry.get("metadata-file") for entry in changed["metadata-log"]}
+    return [entry["metadata-file"] for entry in base["metadata-log"] if entry.get("metadata-file") not in retained]
 
 
 def _removable(call: Call, key: tuple[str, str], locations: Sequence[str]) -> list[str]:

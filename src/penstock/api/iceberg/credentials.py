@@ -23,7 +23,7 @@ __all__ = [
 ]
 
 SIGNER = "v1/aws/s3/sign"
-"""The path of the signer that Iceberg's clients use unless they are told another one."""
+"""The path of the signer that Iceberg's clients use unless another one is configured."""
 _FOLDERS = ("write.data.path", "write.metadata.path", "write.object-storage.path", "write.folder-storage.path")
 
 
@@ -121,5 +121,5 @@ def _writes(call: Call, database: str, name: str) -> Sequence[str]:
 def table_locations(document: Document) -> frozenset[str]:
     """Return the folders that a table's files are in: its location, and others that its properties name."""
     properties: Mapping[str, str] = document.get("properties") or {}
-    named = [str(document["location"]), *(str(properties[each]) for each in _FOLDERS if properties.get(each))]
-    return frozenset(f"{each.rstrip('/')}/" for each in named if each.startswith(SCHEMES))
+    locations = [str(document["location"]), *(str(properties[each]) for each in _FOLDERS if properties.get(each))]
+    return frozenset(f"{each.rstrip('/')}/" for each in locations if each.startswith(SCHEMES))

@@ -112,8 +112,8 @@ def _update(call: Call) -> Answer:
         # Assigned, not appended: a store may call this again.
         changes["removed"] = sorted(set(removals) & set(current))
         changes["missing"] = sorted(set(removals) - set(current))
-        kept = {key: value for key, value in current.items() if key not in removals}
-        wanted = _input(name, {**kept, **updates})
+        properties = {key: value for key, value in current.items() if key not in removals}
+        wanted = _input(name, {**properties, **updates})
         return replace(old, description=wanted.description, location_uri=wanted.location_uri, parameters=wanted.parameters)
 
     call.tables.change_database(name, change)

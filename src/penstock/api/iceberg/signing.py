@@ -47,20 +47,20 @@ def sign(key: TemporaryKey, method: str, uri: str, headers: Mapping[str, str], *
     parts = urlsplit(uri)
     now = datetime.now(UTC)
     stamp, date = now.strftime("%Y%m%dT%H%M%SZ"), now.strftime("%Y%m%d")
-    kept = {name: value for name, value in headers.items() if name not in _NOT_SIGNED}
-    kept |= {"host": parts.netloc, "x-amz-date": stamp, "x-amz-security-token": key.token}
-    kept.setdefault("x-amz-content-sha256", _UNSIGNED)
-    names = sorted(kept)
+    signed_headers = {name: value for name, value in headers.items() if name not in _NOT_SIGNED}
+    signed_headers |= {"host": parts.netloc, "x-amz-date": stamp, "x-amz-security-token": key.token}
+    signed_headers.setdefault("x-amz-content-sha256", _UNSIGNED)
+    names = sorted(signed_headers)
     path = quote(unquote_to_bytes(parts.path or "/"), safe="/-_.~")
-    request = SignedRequest(method=method, path=path, query=parts.query, headers=kept, body=b"")
-    canonical = canonical_request(request, names, kept["x-amz-content-sha256"], service="s3")
+    request = SignedRequest(method=method, path=path, query=parts.query, headers=signed_headers, body=b"")
+    canonical = canonical_request(request, names, signed_headers["x-amz-content-sha256"], service="s3")
     scope = f"{date}/{region}/s3/aws4_request"
     to_sign = f"{ALGORITHM}\n{stamp}\n{scope}\n{hashlib.sha256(canonical.encode()).hexdigest()}"
     derived = signing_key(key.secret_access_key, date, region, "s3")
     signature = hmac.digest(derived, to_sign.encode(), "sha256").hex()
     credential = f"Credential={key.access_key_id}/{scope}"
-    kept["authorization"] = f"{ALGORITHM} {credential}, SignedHeaders={';'.join(names)}, Signature={signature}"
-    return kept
+    signed_headers["authorization"] = f"{ALGORITHM} {credential}, SignedHeaders={';'.join(names)}, Signature={signature}"
+    return signed_headers
 
 
 def _sign(call: Call) -> Answer:

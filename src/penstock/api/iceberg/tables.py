@@ -106,8 +106,8 @@ def rename(call: Call, *, views: bool) -> Answer:
         )
     except TableExists:
         entity_type = kind_of(call, to_database, to_name) or "Table"
-        named = (".".join([*each["namespace"], each["name"]]) for each in (call.body["source"], call.body["destination"]))
-        raise AlreadyExists(f"Cannot rename {' to '.join(named)}. {entity_type} already exists") from None
+        names = (".".join([*each["namespace"], each["name"]]) for each in (call.body["source"], call.body["destination"]))
+        raise AlreadyExists(f"Cannot rename {' to '.join(names)}. {entity_type} already exists") from None
     return no_content()
 
 

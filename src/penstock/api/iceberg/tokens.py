@@ -72,15 +72,15 @@ class TokenEndpoint:
         self, form: bytes, headers: Mapping[str, str], client: str, signer: AccessKey | TemporaryKey | None
     ) -> "Issued":
         """Return the answer to a form. ``signer`` is the key that signed the request, if it is signed."""
-        named = ""
+        client_id = ""
         try:
             fields = _fields(form)
             credentials = basic_credentials(headers.get("authorization", ""))
-            named = credentials[0] if credentials is not None else fields.get("client_id", "")
+            client_id = credentials[0] if credentials is not None else fields.get("client_id", "")
             key = await self._key(fields, headers, client, signer)
         except _Refused as error:
             refusal = {"error": error.code, "error_description": str(error)}
-            return Issued(_answer(error.status, error.code, refusal), named, refused=str(error))
+            return Issued(_answer(error.status, error.code, refusal), client_id, refused=str(error))
         if signer is None:
             self._limits.count(key.access_key_id)
         token, seconds = self._tokens.issue(key)

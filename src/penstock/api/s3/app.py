@@ -136,19 +136,19 @@ class S3App:
         audited = AuditedRequest(request_id=request_id, region=self._region, account=self._first)
         try:
             try:
-                answered = await self._answer(scope, receive, audited)
+                answer = await self._answer(scope, receive, audited)
             except Exception as error:
                 audited.write_audit(self._audit, scope, error)
                 raise
             try:
                 audited.write_audit(self._audit, scope, None)
             except BaseException:
-                if answered[0].stream is not None:
-                    answered[0].stream.close()
+                if answer[0].stream is not None:
+                    answer[0].stream.close()
                 raise
         except AuditUnavailable as error:
             raise S3Error("ServiceUnavailable", error.message, remedy=error.remedy) from None
-        return answered
+        return answer
 
     async def _answer(self, scope: Scope, receive: Receive, audited: AuditedRequest) -> tuple[Answer, str]:
         headers = _headers(scope)

@@ -59,8 +59,8 @@ async def get_object(call: Call) -> Answer:
 def _answer_of(call: Call, info: ObjectInfo) -> Answer:
     headers: dict[str, str] = {**object_headers(info), "last-modified": http_date(info.modified)}
     if not check_preconditions(call.headers, info):
-        kept = {name: value for name, value in headers.items() if name in _UNCHANGED}
-        return Answer(status=304, headers=kept)
+        unchanged = {name: value for name, value in headers.items() if name in _UNCHANGED}
+        return Answer(status=304, headers=unchanged)
     for name in _OVERRIDES:
         value = call.query.get(f"response-{name}")
         if value is not None:
@@ -131,12 +131,12 @@ def check_preconditions(headers: Mapping[str, str], info: ObjectInfo, prefix: st
     if match is not None:
         if not _names_etag(match, info.etag):
             raise precondition_failed("If-Match")
-    elif (moment := _time(until)) is not None and int(info.modified) > moment:
+    elif (time := _time(until)) is not None and int(info.modified) > time:
         raise precondition_failed("If-Unmodified-Since")
     if none is not None:
         unchanged = _names_etag(none, info.etag)
     else:
-        unchanged = (moment := _time(since)) is not None and int(info.modified) <= moment
+        unchanged = (time := _time(since)) is not None and int(info.modified) <= time
     if unchanged and prefix:
         raise precondition_failed("If-None-Match" if none is not None else "If-Modified-Since")
     return not unchanged
@@ -190,9 +190,9 @@ async def put_object(call: Call) -> Answer:
 
     def commit() -> ObjectInfo:
         checksums.update({name: each.text() for name, each in call.body.checksums.items()})
-        kept, etag = replace(attributes, checksums=checksums), draft.md5.digest()
+        stored, etag = replace(attributes, checksums=checksums), draft.md5.digest()
         with draft:
-            return call.lake.store.commit(draft, call.bucket, call.key, kept, etag=etag, condition=condition)
+            return call.lake.store.commit(draft, call.bucket, call.key, stored, etag=etag, condition=condition)
 
     try:
         await call.body.pour(draft)
@@ -284,15 +284,17 @@ async def get_object_attributes(call: Call) -> Answer:
     opened = await open_object(call)
     opened.close()
     info = opened.info
-    kept = info.attributes
+    attributes = info.attributes
     wanted = {each.strip() for each in call.headers.get("x-amz-object-attributes", "").split(",")} - {""}
     known = {"ETag", "Checksum", "ObjectParts", "StorageClass", "ObjectSize"}
     if not wanted or wanted - known:
         raise S3Error("InvalidArgument", "Invalid attribute name specified.")
-    parts = sum(count for _, count in kept.parts)
+    parts = sum(count for _, count in attributes.parts)
     members = {
         "ETag": info.etag.strip('"'),
-        "Checksum": {**checksum_members(kept.checksums), "ChecksumType": kept.checksum_type} if kept.checksums else None,
+        "Checksum": {**checksum_members(attributes.checksums), "ChecksumType": attributes.checksum_type}
+        if attributes.checksums
+        else None,
         "ObjectParts": {"TotalPartsCount": parts} if parts else None,
         "StorageClass": "STANDARD",
         "ObjectSize": info.size,

@@ -143,14 +143,14 @@ def tags_of(pairs: list[dict[str, Any]], *, most: int = _MAX_TAGS, what: str = "
 
 def object_headers(info: ObjectInfo) -> dict[str, str]:
     """Return the headers that describe the object in the answer of a get or head."""
-    kept = info.attributes
+    attributes = info.attributes
     headers = {"content-type": "binary/octet-stream", "accept-ranges": "bytes", "etag": info.etag}
-    headers |= {name: value for name, value in kept.headers.items() if _sendable(value)}
+    headers |= {name: value for name, value in attributes.headers.items() if _sendable(value)}
     headers.setdefault(_SSE, "AES256")
-    for name, value in kept.metadata.items():
+    for name, value in attributes.metadata.items():
         headers[f"{_METADATA}{name}"] = _header_text(value)
-    if kept.tags:
-        headers["x-amz-tagging-count"] = str(len(kept.tags))
+    if attributes.tags:
+        headers["x-amz-tagging-count"] = str(len(attributes.tags))
     return headers
 
 

@@ -88,12 +88,12 @@ async def copy_object(call: Call) -> Answer:
     attributes, condition = attributes_of(call), condition_of(call.headers)
     opened = await _open_source(call, source)
     try:
-        kept = opened.info.attributes
-        if directives["tagging"] == "COPY" and kept.tags:
+        stored = opened.info.attributes
+        if directives["tagging"] == "COPY" and stored.tags:
             await call.run(source.access.check, "GetObjectTagging", *_source(call))
             await call.check_access("PutObjectTagging")
-        base = kept if directives["metadata"] == "COPY" else attributes
-        tags = kept.tags if directives["tagging"] == "COPY" else parse_tags(call.headers.get("x-amz-tagging"))
+        base = stored if directives["metadata"] == "COPY" else attributes
+        tags = stored.tags if directives["tagging"] == "COPY" else parse_tags(call.headers.get("x-amz-tagging"))
         info = await call.run(_copy, call, opened, replace(base, tags=tags), condition)
     finally:
         opened.close()
@@ -109,11 +109,11 @@ def _copy(call: Call, opened: OpenObject, attributes: Attributes, condition: Con
     with call.lake.store.draft() as draft:
         if opened.info.size:
             draft.append_file(opened.descriptor, length=opened.info.size, hashed=True)
-        kept = opened.info.attributes
+        stored = opened.info.attributes
         algorithm = wanted_algorithm(call.headers)
-        checksums = kept.checksums if kept.checksum_type == "FULL_OBJECT" else {}
-        if (algorithm is not None and algorithm not in checksums) or (kept.checksums and not checksums):
-            checksums = _checksum_of(draft, algorithm or next(iter(kept.checksums)))
+        checksums = stored.checksums if stored.checksum_type == "FULL_OBJECT" else {}
+        if (algorithm is not None and algorithm not in checksums) or (stored.checksums and not checksums):
+            checksums = _checksum_of(draft, algorithm or next(iter(stored.checksums)))
         attributes = replace(attributes, checksums=checksums, checksum_type="FULL_OBJECT", parts=())
         return call.lake.store.commit(draft, call.bucket, call.key, attributes, etag=draft.md5.digest(), condition=condition)
 
@@ -150,11 +150,11 @@ async def create_multipart_upload(call: Call) -> Answer:
         checksum_type=combined,
         principal=call.caller.principal,
     )
-    made: Upload = await call.run(call.lake.uploads.create, upload)
+    created: Upload = await call.run(call.lake.uploads.create, upload)
     headers = encryption_of(call.headers)
     if algorithm:
         headers |= {"x-amz-checksum-algorithm": algorithm, "x-amz-checksum-type": combined}
-    return Answer(members={"Bucket": call.bucket, "Key": call.key, "UploadId": made.id}, headers=headers)
+    return Answer(members={"Bucket": call.bucket, "Key": call.key, "UploadId": created.id}, headers=headers)
 
 
 async def _upload(call: Call) -> Upload:
@@ -234,11 +234,11 @@ async def complete_multipart_upload(call: Call) -> Answer:
         )
     info: ObjectInfo = await call.run(_complete, call, listed, condition)
     members = {"Bucket": call.bucket, "Key": call.key, "ETag": info.etag, "Location": f"/{call.bucket}/{call.key}"}
-    kept = info.attributes
-    members |= checksum_members(kept.checksums)
-    if kept.checksums:
-        members["ChecksumType"] = kept.checksum_type
-    return Answer(members=members, headers=encryption_of(kept.headers))
+    attributes = info.attributes
+    members |= checksum_members(attributes.checksums)
+    if attributes.checksums:
+        members["ChecksumType"] = attributes.checksum_type
+    return Answer(members=members, headers=encryption_of(attributes.headers))
 
 
 def _complete(call: Call, listed: list[dict[str, Any]], condition: Condition) -> ObjectInfo:
@@ -330,13 +330,14 @@ async def list_multipart_uploads(call: Call) -> Answer:
     after = (members.get("KeyMarker", ""), members.get("UploadIdMarker", ""))
     limit = min(members.get("MaxUploads", 1_000), 1_000)
     uploads: list[Upload] = await call.run(call.lake.uploads.of_bucket, call.bucket)
-    kept = [each for each in uploads if each.key.startswith(prefix)]
-    kept = [each for each in kept if each.key > after[0] or (after[1] and each.key == after[0] and each.id > after[1])]
+    remaining = [each for each in uploads if each.key.startswith(prefix)]
+    key, upload_id = after
+    remaining = [each for each in remaining if each.key > key or (upload_id and each.key == key and each.id > upload_id)]
     shown: list[Upload] = []
     prefixes: list[str] = []
     truncated = False
     last = ("", "")
-    for each in kept:
+    for each in remaining:
         cut = each.key.find(delimiter, len(prefix)) if delimiter else -1
         common = each.key[: cut + len(delimiter)] if cut >= 0 else None
         # A marker that is a common prefix stands for all keys that begin with it.

@@ -171,8 +171,8 @@ def scalar_text(value: Any, shape: Any, *, header: bool = False) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if shape.type_name == "timestamp" and not isinstance(value, str):
-        moment = value if isinstance(value, datetime) else datetime.fromtimestamp(value, UTC)
-        return http_date(moment.timestamp()) if header else moment.strftime("%Y-%m-%dT%H:%M:%S.000Z")
+        time = value if isinstance(value, datetime) else datetime.fromtimestamp(value, UTC)
+        return http_date(time.timestamp()) if header else time.strftime("%Y-%m-%dT%H:%M:%S.000Z")
     return str(value)
 
 

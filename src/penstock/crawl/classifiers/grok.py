@@ -76,26 +76,26 @@ class Grok:
     def recognize(self, sample: Sample, text: str) -> Recognized | None:
         """Return the columns if most of the first thousand lines match, None otherwise."""
         end = len(text) if sample.whole else text.rfind("\n") + 1
-        used = text[:end]
-        lines = [line[:_MOST_LINE] for line in used.split("\n", _MOST_LINES)[:_MOST_LINES] if line.strip()]
+        read = text[:end]
+        lines = [line[:_MOST_LINE] for line in read.split("\n", _MOST_LINES)[:_MOST_LINES] if line.strip()]
         if not lines or 2 * sum(self.matches(lines)) <= len(lines):
             return None
-        records = used.count("\n") + (not used.endswith("\n"))
+        records = read.count("\n") + (not read.endswith("\n"))
         serde = [("input.format", self.pattern)]
         if self.custom:
             serde.append(("input.grokCustomPatterns", self.custom))
-        made = FileFormat(
+        file_format = FileFormat(
             classification=self.classification,
             compression=sample.compression,
             serde=tuple(serde),
             parameters=(("grokPattern", self.pattern),),
         )
-        size = len(used.encode()) if sample.compression == "none" else 0
-        return Recognized(format=made, columns=self.columns, rows=sample.estimate(records, size))
+        size = len(read.encode()) if sample.compression == "none" else 0
+        return Recognized(format=file_format, columns=self.columns, rows=sample.estimate(records, size))
 
 
 def _matcher(expression: str) -> Callable[[Sequence[str]], Sequence[bool]]:
-    """Return a function that tells of each line whether the expression is found in it."""
+    """Return a function that says of each line whether it matches the expression."""
     try:
         linear_matcher(expression)
         return linear_matcher(f".*?(?:{expression}).*")
@@ -125,11 +125,11 @@ class _Expansion:
                 return "(?:"
             return self._referred(token[0], within) if token[0].startswith("%{") else token[0]
 
-        made = _TOKEN.sub(replaced, text)
+        expanded = _TOKEN.sub(replaced, text)
         self._length += len(text)
-        if self._length > _MAX_LENGTH or len(made) > _MAX_LENGTH:
+        if self._length > _MAX_LENGTH or len(expanded) > _MAX_LENGTH:
             raise InvalidInput(f"The grok pattern is longer than {_MAX_LENGTH:,} characters with all that it refers to.")
-        return made
+        return expanded
 
     def _referred(self, text: str, within: tuple[str, ...]) -> str:
         match = _REFERENCE.fullmatch(text)
@@ -172,7 +172,7 @@ def _custom(text: str) -> dict[str, str]:
             continue
         if not re.fullmatch(r"\w{1,100}", name) or not pattern.strip():
             raise InvalidInput(
-                f"'{line[:100]}' is no custom pattern.", remedy="Write a name, a space and an expression a line."
+                f"'{line[:100]}' is not a custom pattern.", remedy="Write a name, a space and an expression a line."
             )
         patterns[name] = pattern.strip()
     return patterns

@@ -37,9 +37,9 @@ class ClassifierService:
     def create(self, name: str, kind: ClassifierKind, settings: Mapping[str, Any]) -> None:
         """Add a classifier. Raises ClassifierExists, LimitExceeded, and :class:`InvalidInput` for unusable settings."""
         now = self._now()
-        made = Classifier(name=name, kind=kind, settings=settings, created=now, updated=now)
-        recognizer_of(made)
-        if not self._store.add(_KIND, made, limit=_LIMIT):
+        classifier = Classifier(name=name, kind=kind, settings=settings, created=now, updated=now)
+        recognizer_of(classifier)
+        if not self._store.add(_KIND, classifier, limit=_LIMIT):
             raise ClassifierExists(name)
 
     def get(self, name: str) -> Classifier:
@@ -63,9 +63,9 @@ class ClassifierService:
         def change(old: Classifier) -> Classifier:
             if old.kind != kind:
                 raise InvalidInput(f"Classifier {name} is of the kind {old.kind}.", remedy="Delete it, and create another.")
-            made = replace(old, settings={**old.settings, **settings}, version=old.version + 1, updated=self._now())
-            recognizer_of(made)
-            return made
+            changed = replace(old, settings={**old.settings, **settings}, version=old.version + 1, updated=self._now())
+            recognizer_of(changed)
+            return changed
 
         if self._store.change(_KIND, "", name, change) is None:
             raise ClassifierNotFound(name)

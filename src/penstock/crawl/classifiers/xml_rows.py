@@ -40,9 +40,9 @@ def xml_rows(sample: Sample, text: str, *, tag: str, classification: str) -> Rec
         raise DataProblem(f"its XML is damaged, or cut off ({error})") from None
     if not rows.members:
         return None
-    made = FileFormat(classification=classification, compression=sample.compression, parameters=(("rowTag", tag),))
-    used = len(text.encode()) if sample.compression == "none" else 0
-    return Recognized(format=made, columns=columns_of(rows.members), rows=sample.estimate(rows.count, used))
+    file_format = FileFormat(classification=classification, compression=sample.compression, parameters=(("rowTag", tag),))
+    read_bytes = len(text.encode()) if sample.compression == "none" else 0
+    return Recognized(format=file_format, columns=columns_of(rows.members), rows=sample.estimate(rows.count, read_bytes))
 
 
 @dataclass(slots=True)

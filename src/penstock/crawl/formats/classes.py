@@ -12,12 +12,12 @@ _GROK = StorageClasses(_TEXT.input_format, _TEXT.output_format, "com.amazonaws.g
 _QUOTED = StorageClasses(_TEXT.input_format, _TEXT.output_format, "org.apache.hadoop.hive.serde2.OpenCSVSerde")
 
 
-def classes_of(made: FileFormat) -> StorageClasses:
+def classes_of(file_format: FileFormat) -> StorageClasses:
     """Return the input and output class and the SerDe of a format; empty where Hive has none, as for XML."""
-    if "input.format" in dict(made.serde):
+    if "input.format" in dict(file_format.serde):
         return _GROK
-    if made.classification == "json":
+    if file_format.classification == "json":
         return _JSON
-    if made.classification == "csv":
-        return _QUOTED if "quoteChar" in dict(made.serde) else _TEXT
-    return STORAGE_CLASSES.get(made.classification.upper(), _NONE)
+    if file_format.classification == "csv":
+        return _QUOTED if "quoteChar" in dict(file_format.serde) else _TEXT
+    return STORAGE_CLASSES.get(file_format.classification.upper(), _NONE)

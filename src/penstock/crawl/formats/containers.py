@@ -23,7 +23,7 @@ _AVRO, _ORC = FileFormat(classification="avro"), FileFormat(classification="orc"
 
 
 def container(path: Path, start: bytes) -> Recognized | None:
-    """Return what the file is that begins with ``start``, None if it is no container. Raises :class:`DataProblem`."""
+    """Return what the file is that begins with ``start``, None if it is not a container. Raises :class:`DataProblem`."""
     if start.startswith(b"PAR1"):
         return _parquet(path)
     if start.startswith(b"ORC"):

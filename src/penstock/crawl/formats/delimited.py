@@ -46,15 +46,15 @@ def delimited(sample: Sample, text: str, rules: CsvRules | None = None) -> Recog
     """
     rules = rules or CsvRules()
     end = len(text) if sample.whole else text.rfind("\n") + 1
-    used = text[:end]
-    if "\x00" in used or not used.strip():
+    complete = text[:end]
+    if "\x00" in complete or not complete.strip():
         return None
     for delimiter in (rules.delimiter,) if rules.delimiter else _DELIMITERS:
-        rows = _rows(used, delimiter, rules)
+        rows = _rows(complete, delimiter, rules)
         if rows and len(rows[0]) > _MOST_COLUMNS:
             raise DataProblem(f"its first record has {len(rows[0]):,} fields, more than {_MOST_COLUMNS:,}")
         if rows and len(rows[0]) >= (1 if rules.single_column else 2) and len({len(row) for row in rows}) == 1:
-            return _recognized(sample, used, rows, delimiter, rules)
+            return _recognized(sample, complete, rows, delimiter, rules)
     return None
 
 
@@ -80,7 +80,7 @@ def _recognized(sample: Sample, text: str, rows: list[list[str]], delimiter: str
     types = rules.types or [_type([row[number] for row in data]) for number in range(len(names))]
     quoted = rules.serde == "OpenCSVSerDe" or (rules.serde is None and _quotes(text, delimiter, rules.quote))
     records = text.count("\n") + (not text.endswith("\n")) - headed
-    made = FileFormat(
+    file_format = FileFormat(
         classification="csv",
         compression=sample.compression,
         serde=(("escapeChar", "\\"), ("quoteChar", rules.quote), ("separatorChar", delimiter))
@@ -94,12 +94,12 @@ def _recognized(sample: Sample, text: str, rows: list[list[str]], delimiter: str
         ),
     )
     columns = tuple(Column(name=name, type=kind) for name, kind in zip(_unique(names), types, strict=True))
-    used = len(text.encode()) if sample.compression == "none" else 0
-    return Recognized(format=made, columns=columns, rows=sample.estimate(max(0, records), used))
+    read_bytes = len(text.encode()) if sample.compression == "none" else 0
+    return Recognized(format=file_format, columns=columns, rows=sample.estimate(max(0, records), read_bytes))
 
 
 def _is_header(rows: Sequence[Sequence[str]]) -> bool:
-    """Every field of the first row is a name, and in some column the rows below it are no strings."""
+    """Every field of the first row is a name, and in some column the rows below it are not strings."""
     first, rest = rows[0], rows[1:]
     if not rest or len({name.lower() for name in first}) != len(first):
         return False
@@ -121,13 +121,13 @@ def _quotes(text: str, delimiter: str, quote: str) -> bool:
 
 
 def _unique(names: Sequence[str]) -> Sequence[str]:
-    made: dict[str, None] = {}
+    unique: dict[str, None] = {}
     last: dict[str, int] = {}
     for name in names:
-        wanted = base = name.strip().lower() or f"col{len(made)}"
-        while wanted in made:
+        wanted = base = name.strip().lower() or f"col{len(unique)}"
+        while wanted in unique:
             # From the last number on: ten thousand equal names would otherwise take fifty million looks.
             last[base] = last.get(base, 1) + 1
             wanted = f"{base}_{last[base]}"
-        made[wanted] = None
-    return list(made)
+        unique[wanted] = None
+    return list(unique)

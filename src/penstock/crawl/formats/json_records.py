@@ -18,7 +18,7 @@ _STEP = re.compile(r"\.([\w-]+)|\[(\*|\d+)\]|\[['\"]([^'\"]+)['\"]\]")
 
 
 def json_records(sample: Sample, text: str, path: str | None = None) -> Recognized | None:
-    """Return what a text of JSON has, None if it is none. Raises :class:`DataProblem` for one that is cut or damaged.
+    """Return what a text of JSON has, None if it is not JSON. Raises :class:`DataProblem` for one that is cut or damaged.
 
     ``path`` is a custom classifier's JSON path; its values are the records.
     """
@@ -37,13 +37,13 @@ def json_records(sample: Sample, text: str, path: str | None = None) -> Recogniz
                 members[name] = merged(members.get(name, VOID), value_type)
     if not members:
         return None
-    made = FileFormat(
+    file_format = FileFormat(
         classification="json",
         compression=sample.compression,
         parameters=() if path is None else (("jsonPath", path),),
     )
-    used = len(text[:reached].encode()) if sample.compression == "none" else 0
-    return Recognized(format=made, columns=columns_of(members), rows=sample.estimate(records, used))
+    read_bytes = len(text[:reached].encode()) if sample.compression == "none" else 0
+    return Recognized(format=file_format, columns=columns_of(members), rows=sample.estimate(records, read_bytes))
 
 
 def _values(text: str, at: int, whole: bool) -> Iterator[tuple[Any, int]]:

@@ -38,11 +38,11 @@ class Sample:
                 last = error
         raise DataProblem(f"it is of no known format: no container's, and no text in UTF-8 (byte {last.start})")
 
-    def estimate(self, records: int, used: int) -> int:
-        """Return about how many records the file has, if ``used`` bytes of the sample have ``records`` of them."""
-        if self.whole or not used:
+    def estimate(self, records: int, read_bytes: int) -> int:
+        """Return about how many records the file has, if ``read_bytes`` bytes of the sample have ``records`` of them."""
+        if self.whole or not read_bytes:
             return records
-        return max(records, round(records * self.size / used))
+        return max(records, round(records * self.size / read_bytes))
 
 
 def read_sample(path: Path, size: int) -> Sample:

@@ -60,9 +60,9 @@ def iceberg_tables(
 
 def _folders(lake: LakePaths, root: str, depth: int, check: Callable[[], None]) -> Sequence[str]:
     """Return ``root`` and the folders below it that may be tables: none is inside a table."""
-    left, folders = [(root, 0)], []
-    while left:
-        uri, level = left.pop()
+    pending, folders = [(root, 0)], []
+    while pending:
+        uri, level = pending.pop()
         folders.append(uri)
         if len(folders) > _MOST_FOLDERS:
             raise DataProblem(f"There are more than {_MOST_FOLDERS:,} folders below {root}.", remedy="Name deeper paths.")
@@ -71,7 +71,7 @@ def _folders(lake: LakePaths, root: str, depth: int, check: Callable[[], None]) 
         if level >= depth or not path.is_dir() or _newest(lake, uri):
             continue
         inside = sorted(each.name for each in path.iterdir() if each.is_dir() and not each.is_symlink())
-        left += [(f"{uri}{name}/", level + 1) for name in inside if not name.startswith((".", "_"))]
+        pending += [(f"{uri}{name}/", level + 1) for name in inside if not name.startswith((".", "_"))]
     return sorted(folders)
 
 
@@ -86,7 +86,7 @@ def _newest(lake: LakePaths, folder: str) -> Sequence[str]:
 def _metadata(files: MetadataFiles, location: str) -> Mapping[str, Any]:
     document = files.read(location)
     if not isinstance(document, dict) or not isinstance(document.get("location"), str) or "schemas" not in document:
-        raise DataProblem(f"{location} is no metadata of an Iceberg table of version 2 or 3.")
+        raise DataProblem(f"{location} is not the metadata of an Iceberg table of version 2 or 3.")
     return {"properties": {}, **document}
 
 
@@ -96,10 +96,10 @@ def _iceberg(folder: str, place: str, document: Mapping[str, Any]) -> DescribedT
 
     def define(name: str, current: Table | None) -> TableInput:
         try:
-            made = table_input(name, document, place, current)
+            table = table_input(name, document, place, current)
         except (KeyError, TypeError, ValueError, StopIteration) as error:
             raise DataProblem(f"The metadata file {place} is damaged: {error!r}.") from None
-        return replace(made, parameters={"classification": "iceberg", **made.parameters})
+        return replace(table, parameters={"classification": "iceberg", **table.parameters})
 
     # Now, so that damage is this table's problem and not the crawl's.
     define(_base(folder), None)

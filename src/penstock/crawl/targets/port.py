@@ -27,7 +27,7 @@ class DescribedTable:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Where a target's tables are: a table of the catalog there that was not found any more is gone."""
+    """Where a target's tables are: a table of the catalog there that the crawl does not find was deleted."""
 
     prefix: str
     connection: str | None = None

@@ -93,8 +93,8 @@ def database_tables(target: JdbcTarget, address: DatabaseAddress) -> tuple[Seque
     chosen = [
         key for key, is_in, is_out in zip(keys, wanted(texts) if keys else [], left_out, strict=True) if is_in and not is_out
     ]
-    made = [_described(target.connection, address.dialect, (database, *key), columns[key], kinds[key]) for key in chosen]
-    return made, [Scope(f"{database}.", target.connection)]
+    tables = [_described(target.connection, address.dialect, (database, *key), columns[key], kinds[key]) for key in chosen]
+    return tables, [Scope(f"{database}.", target.connection)]
 
 
 def _described(

@@ -19,7 +19,7 @@ __all__ = ["Sources", "login_of"]
 def login_of(secrets: SecretsService, account: str, secret_id: str) -> Mapping[str, str]:
     """Return the members of a secret, such as ``username`` and ``password``.
 
-    Raises the errors of the secrets' service, and :class:`InvalidInput` for a secret that is no JSON object.
+    Raises the errors of the secrets' service, and :class:`InvalidInput` for a secret that is not a JSON object.
     """
     _, version = secrets.value(account, secret_id)
     try:
@@ -27,7 +27,7 @@ def login_of(secrets: SecretsService, account: str, secret_id: str) -> Mapping[s
     except (ValueError, RecursionError):
         login = None
     if not isinstance(login, dict):
-        raise InvalidInput(f"Secret {secret_id} is no login.", remedy='Store {"username": "...", "password": "..."}.')
+        raise InvalidInput(f"Secret {secret_id} is not a login.", remedy='Store {"username": "...", "password": "..."}.')
     return {name: str(value) for name, value in login.items()}
 
 

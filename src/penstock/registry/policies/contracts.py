@@ -97,8 +97,8 @@ def _names(contract: str | None) -> set[str]:
 
 
 def _property(contract: str | None, name: str) -> str | None:
-    said = json.loads(contract or "{}").get("properties", {}).get(name)
-    return None if said is None else str(said)
+    value = json.loads(contract or "{}").get("properties", {}).get(name)
+    return None if value is None else str(value)
 
 
 def _merged(under: str | None, over: str | None) -> str | None:

@@ -152,8 +152,8 @@ class PolicyCache:
         return Policy(statements=tuple(statements)) if statements else None
 
     def _policies(self) -> Mapping[str, Policy]:
-        kept = self._kept.peek(_ALL)
-        return self._kept.load(_ALL, self._read) if kept is None else kept
+        policies = self._kept.peek(_ALL)
+        return self._kept.load(_ALL, self._read) if policies is None else policies
 
     def _read(self) -> Mapping[str, Policy]:
         policies: dict[str, Policy] = {}

@@ -73,8 +73,8 @@ class ScopeConfigs:
         """Return the effective compatibility of ``schema``; BACKWARD if no scope sets one."""
         if schema.compatibility is not None:
             return schema.compatibility
-        said = (config.compatibility for config in self.chain(schema.key))
-        return next((mode for mode in said if mode is not None), _UNSAID)
+        modes = (config.compatibility for config in self.chain(schema.key))
+        return next((mode for mode in modes if mode is not None), _UNSAID)
 
 
 def prevailing_mode(chain: Sequence[ScopeConfig]) -> str | None:

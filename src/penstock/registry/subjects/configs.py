@@ -109,9 +109,9 @@ class SubjectConfigs:
         own = chain[0]
         if not inherited and subject is not None and replace(own, mode=None) == ScopeConfig(scope=own.scope):
             raise LevelNotConfigured(subject)
-        said = chain if inherited or subject is None else chain[:1]
-        mode = next((config.compatibility for config in said if config.compatibility is not None), None)
-        settings = {name: _nearest(said, member) for name, member in _MEMBERS.items()}
+        configs = chain if inherited or subject is None else chain[:1]
+        mode = next((config.compatibility for config in configs if config.compatibility is not None), None)
+        settings = {name: _nearest(configs, member) for name, member in _MEMBERS.items()}
         if mode is None and (inherited or subject is None):
             mode = CompatibilityMode.BACKWARD
         return SubjectConfig(level=None if mode is None else level_name(mode), alias=own.alias, **settings)
@@ -147,8 +147,8 @@ class SubjectConfigs:
                 changes["compatibility"] = mode
         self._service.configs.change(_scope(subject), lambda before: replace(before, **changes))
         try:
-            said = self.config(subject, inherited=False)
-            return replace(said, level=None) if self._chain(subject)[0].compatibility is None else said
+            config = self.config(subject, inherited=False)
+            return replace(config, level=None) if self._chain(subject)[0].compatibility is None else config
         except LevelNotConfigured:
             return SubjectConfig()
 
@@ -169,10 +169,10 @@ class SubjectConfigs:
         chain = self._chain(subject)
         if prevailing_mode(chain) == READONLY_OVERRIDE:
             return READONLY_OVERRIDE
-        said = chain if inherited or subject is None else chain[:1]
-        if said[0].compatibility is CompatibilityMode.DISABLED:
+        configs = chain if inherited or subject is None else chain[:1]
+        if configs[0].compatibility is CompatibilityMode.DISABLED:
             return READONLY
-        mode = next((config.mode for config in said if config.mode is not None), None)
+        mode = next((config.mode for config in configs if config.mode is not None), None)
         if mode is None and not (inherited or subject is None):
             raise ModeNotConfigured(subject)
         return mode or READWRITE
@@ -264,7 +264,7 @@ def _read_only(subject: SubjectName | None) -> NotPermitted:
 
 
 def _nearest(chain: Sequence[ScopeConfig], member: str) -> Any:
-    return next((said for config in chain if (said := getattr(config, member)) is not None), None)
+    return next((value for config in chain if (value := getattr(config, member)) is not None), None)
 
 
 def _scope(subject: SubjectName | None) -> str:

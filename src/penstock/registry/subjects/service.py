@@ -110,8 +110,8 @@ class Subjects:
             raise SubjectNotFound(subject)
         for head in reversed(heads):
             version = self._service.versions.get(head.id)
-            said = json.loads(version.contract or "{}").get("properties", {})
-            if properties.items() <= said.items():
+            in_version = json.loads(version.contract or "{}").get("properties", {})
+            if properties.items() <= in_version.items():
                 return version
         raise SchemaTextNotFound
 

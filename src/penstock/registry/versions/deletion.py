@@ -143,7 +143,7 @@ class Deletions:
             schema = self._schemas.get(key)
             if schema is None:
                 raise SchemaNotFound(*key)
-            done = attempt(schema)
-            if done is not None:
-                return done
+            result = attempt(schema)
+            if result is not None:
+                return result
         raise TooMuchContention(*key)

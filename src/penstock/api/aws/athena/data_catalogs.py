@@ -32,14 +32,14 @@ class _DataCatalogs:
         self._groups = groups
 
     def create(self, request: Mapping[str, Any], _context: RequestContext) -> Mapping[str, Any]:
-        made = self._catalogs.create(
+        catalog = self._catalogs.create(
             request["Name"],
             request["Type"],
             description=request.get("Description"),
             parameters=request.get("Parameters"),
             tags=tags_of(request),
         )
-        return {"DataCatalog": _shape(made)}
+        return {"DataCatalog": _shape(catalog)}
 
     def get(self, request: Mapping[str, Any], _context: RequestContext) -> Mapping[str, Any]:
         self._groups.get(request.get("WorkGroup") or PRIMARY)

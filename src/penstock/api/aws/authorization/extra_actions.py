@@ -96,8 +96,8 @@ def extra_actions(service: str, operation: str, request: Request, context: Resou
     if service == "resourcegroupstaggingapi" and operation in _TAGGED:
         # The service's own action on each resource, as at AWS.
         action = _TAGGED[operation]
-        named = [(text.split(":", 3)[2], text) for text in request["ResourceARNList"] if text.count(":") >= 5]
-        return [(f"{owner}:{action}", resources_of(owner, action, _naming(text), context)) for owner, text in named]
+        owners = [(text.split(":", 3)[2], text) for text in request["ResourceARNList"] if text.count(":") >= 5]
+        return [(f"{owner}:{action}", resources_of(owner, action, _naming(text), context)) for owner, text in owners]
     return [*_tags_set(service, operation, request, context), *_named_in(service, operation, request, context)]
 
 
@@ -109,9 +109,11 @@ def _naming(text: str) -> Request:
 def _tags_set(service: str, operation: str, request: Request, context: ResourceContext) -> ExtraActions:
     if not (request.get("Tags") or request.get("tags")) or service not in _TAGGING or not operation.startswith("Create"):
         return ()
-    made = resources_of(service, operation, request, context)[-1]
+    new_resource = resources_of(service, operation, request, context)[-1]
     # The same resources as TagResource is authorized on later: for a schema also its registry.
-    resources = resources_of("glue", "TagResource", {"ResourceArn": made}, context) if service == "glue" else (made,)
+    resources = (
+        resources_of("glue", "TagResource", {"ResourceArn": new_resource}, context) if service == "glue" else (new_resource,)
+    )
     return [(f"{service}:{_TAGGING[service](operation)}", resources)]
 
 

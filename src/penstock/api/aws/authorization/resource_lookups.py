@@ -121,8 +121,8 @@ def new_oidc_provider(request: Request, context: ResourceContext) -> Sequence[st
 
 def account(request: Request, context: ResourceContext) -> Sequence[str]:
     """The account that a request to Organizations names; its root and units are named by the same members."""
-    named = next(filter(None, map(request.get, _NAMING_ACCOUNTS))).removeprefix("car-")
-    return (account_arn(named, context.account),) if named.isdigit() else EVERYTHING
+    account_id = next(filter(None, map(request.get, _NAMING_ACCOUNTS))).removeprefix("car-")
+    return (account_arn(account_id, context.account),) if account_id.isdigit() else EVERYTHING
 
 
 def work_groups_of(request: Request, context: ResourceContext) -> Sequence[str]:
@@ -161,8 +161,8 @@ def log_stream_resource(group: str | None, stream: str, context: ResourceContext
 
 def logs_tagged(request: Request, context: ResourceContext) -> Sequence[str]:
     """The log group of ``resourceArn``, as operations have it that name the group."""
-    named = str(request["resourceArn"]).split(":", 6)
-    name = named[6].removesuffix(":*") if named[5:6] == ["log-group"] and len(named) == 7 else "*"
+    parts = str(request["resourceArn"]).split(":", 6)
+    name = parts[6].removesuffix(":*") if parts[5:6] == ["log-group"] and len(parts) == 7 else "*"
     return (log_stream_resource(name, "", context),)
 
 

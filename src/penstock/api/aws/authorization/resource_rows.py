@@ -79,11 +79,11 @@ class _Members:
 
     def values(self, request: Request) -> Sequence[str]:
         """Return the names in a request. Raises KeyError if it has none and there is no default."""
-        named = [_value(request, path) for path in self._paths]
+        members = [_value(request, path) for path in self._paths]
         if self._every:
-            names = sorted({str(name) for name in named if name is not None})
+            names = sorted({str(name) for name in members if name is not None})
             return names or ([] if self._default is None else [self._default])
-        name = next(filter(None, named), self._default)
+        name = next(filter(None, members), self._default)
         if name is None:
             name = request[self._paths[-1][0]]
         return name if isinstance(name, list) else [name]

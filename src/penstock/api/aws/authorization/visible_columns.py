@@ -66,13 +66,13 @@ def _narrowed(shape: Mapping[str, Any], request: Mapping[str, Any], visible: Vis
     shown = visible(database, table, [str(each["Name"]).lower() for each in (*columns, *keys)])
     if shown is None:
         return shape
-    kept = [each for each in columns if str(each["Name"]).lower() in shown]
+    visible_columns = [each for each in columns if str(each["Name"]).lower() in shown]
     parameters = {
         name: value for name, value in (shape.get("Parameters") or {}).items() if not name.startswith(_LISTS_OF_COLUMNS)
     }
     narrowed = {**shape, "Parameters": parameters}
     if "Columns" in shape:
-        narrowed["Columns"] = kept
+        narrowed["Columns"] = visible_columns
     if "Columns" in storage:
-        narrowed["StorageDescriptor"] = {**storage, "Columns": kept}
+        narrowed["StorageDescriptor"] = {**storage, "Columns": visible_columns}
     return narrowed

@@ -59,15 +59,15 @@ class _Handlers:
         return {}
 
     def delete_several(self, request: Request, _context: RequestContext) -> Response:
-        gone: list[str] = []
+        deleted: list[str] = []
         failed: dict[str, Any] = {}
         for name in dict.fromkeys(request["ConnectionNameList"]):
             try:
                 self._service.delete(name)
-                gone.append(name)
+                deleted.append(name)
             except PenstockError as error:
                 failed[name] = error_detail(error)
-        return {"Succeeded": gone, "Errors": failed}
+        return {"Succeeded": deleted, "Errors": failed}
 
 
 def _wanted(shape: Request, context: RequestContext) -> Connection:

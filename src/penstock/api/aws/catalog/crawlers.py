@@ -208,10 +208,10 @@ def _last_shape(name: str, last: LastCrawl | None) -> dict[str, Any] | None:
 
 def _metrics(crawler: Crawler, now: datetime) -> dict[str, Any]:
     median = statistics.median(crawler.runtimes) if crawler.runtimes else 0.0
-    left = max(0.0, median - (now - crawler.started).total_seconds()) if crawler.started else 0.0
+    remaining = max(0.0, median - (now - crawler.started).total_seconds()) if crawler.started else 0.0
     return {
         "CrawlerName": crawler.name,
-        "TimeLeftSeconds": left,
+        "TimeLeftSeconds": remaining,
         "StillEstimating": crawler.started is not None and not crawler.runtimes,
         "LastRuntimeSeconds": crawler.runtimes[-1] if crawler.runtimes else 0.0,
         "MedianRuntimeSeconds": median,

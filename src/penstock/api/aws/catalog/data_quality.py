@@ -60,24 +60,24 @@ class DataQualityRulesets:
             target = {name: target[name] for name in _TARGET if name in target}
         tags = request.get("Tags") or {}
         check_tags(tags)
-        moment = self._now().timestamp()
-        made = StoredRuleset(
+        now = self._now().timestamp()
+        ruleset = StoredRuleset(
             name=request["Name"],
             ruleset=request["Ruleset"],
             rules=_count(request["Ruleset"]),
-            created=moment,
-            modified=moment,
+            created=now,
+            modified=now,
             description=request.get("Description"),
             target=target,
             security=request.get("DataQualitySecurityConfiguration"),
             tags=dict(tags),
             token=request.get("ClientToken"),
         )
-        if self._store.add(_KIND, made, limit=_MAX_RULESETS):
+        if self._store.add(_KIND, ruleset, limit=_MAX_RULESETS):
             return
-        known = self.get(made.name)
-        if made.token is None or (known.token, known.ruleset) != (made.token, made.ruleset):
-            raise AlreadyExists(f"Data quality ruleset {made.name[:100]} already exists.")
+        known = self.get(ruleset.name)
+        if ruleset.token is None or (known.token, known.ruleset) != (ruleset.token, ruleset.ruleset):
+            raise AlreadyExists(f"Data quality ruleset {ruleset.name[:100]} already exists.")
 
     def get(self, name: str) -> StoredRuleset:
         """Return the ruleset, or raise NotFound."""

@@ -62,12 +62,12 @@ def create_iceberg_table(
         service.table(database, described.name)
         raise TableExists(database, described.name)
     location = files.write_as(context.catalog_access, (database, described.name), document, previous=None)
-    made = glue_tables.table_input(described.name, table, location, None)
+    iceberg_input = glue_tables.table_input(described.name, table, location, None)
     wanted = replace(
         described,
-        table_type=made.table_type,
-        storage=replace(described.storage, location=made.storage.location, columns=made.storage.columns),
-        parameters={**described.parameters, **made.parameters},
+        table_type=iceberg_input.table_type,
+        storage=replace(described.storage, location=iceberg_input.storage.location, columns=iceberg_input.storage.columns),
+        parameters={**described.parameters, **iceberg_input.parameters},
     )
     try:
         service.create_table(database, wanted)
@@ -87,7 +87,7 @@ def _table_input(request: Request) -> TableInput:
         (table.partition_keys or request.get("PartitionIndexes"), "Cannot create partitions in an iceberg table"),
         (
             table.view_original_text or table.view_expanded_text or table.extra,
-            "An Iceberg table is no view and no link",
+            "An Iceberg table is neither a view nor a link",
         ),
         (table.table_type not in {None, "", _EXTERNAL}, f"The TableType of an Iceberg table is {_EXTERNAL}"),
         (table.storage.schema_reference, "An Iceberg table has its columns in its own metadata, not in a SchemaReference"),
@@ -135,10 +135,10 @@ def _new(
 
 def _with_version(properties: Mapping[str, str], version: str | None) -> dict[str, str]:
     """Return ``properties`` with the format version, which the request may give twice."""
-    named = {each for each in (version, properties.get(FORMAT_VERSION)) if each}
-    if len(named) > 1:
+    versions = {each for each in (version, properties.get(FORMAT_VERSION)) if each}
+    if len(versions) > 1:
         raise InvalidInput(f"Version and the property {FORMAT_VERSION} differ.", remedy="Give one of them.")
-    return {**properties, FORMAT_VERSION: named.pop() if named else str(DEFAULT_VERSION)}
+    return {**properties, FORMAT_VERSION: versions.pop() if versions else str(DEFAULT_VERSION)}
 
 
 def _fields(shape: Request | None, own: Mapping[str, str], members: Mapping[str, str]) -> dict[str, Any] | None:

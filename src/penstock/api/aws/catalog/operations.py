@@ -222,8 +222,8 @@ def _chosen(shapes: Sequence[dict[str, Any]], request: Request, members: Mapping
         )
     if not wanted or not set(wanted) <= set(members):
         return shapes
-    kept = {"Name", "DatabaseName", *(members[each] for each in wanted)}
-    return [{name: value for name, value in shape.items() if name in kept} for shape in shapes]
+    names = {"Name", "DatabaseName", *(members[each] for each in wanted)}
+    return [{name: value for name, value in shape.items() if name in names} for shape in shapes]
 
 
 def _page(member: str, shapes: Sequence[Mapping[str, Any]], token: str | None) -> Response:

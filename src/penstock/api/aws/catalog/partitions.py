@@ -37,9 +37,9 @@ def _readers(service: CatalogService) -> dict[str, Handler]:
 
     def get_several(request: Request, context: RequestContext) -> Response:
         wanted = [each["Values"] for each in request["PartitionsToGet"]]
-        partitions, left = service.partitions_by_values(request["DatabaseName"], request["TableName"], wanted)
+        partitions, unprocessed = service.partitions_by_values(request["DatabaseName"], request["TableName"], wanted)
         shapes = [partition_shape(each, context.account) for each in partitions]
-        return {"Partitions": shapes, "UnprocessedKeys": [{"Values": list(values)} for values in left]}
+        return {"Partitions": shapes, "UnprocessedKeys": [{"Values": list(values)} for values in unprocessed]}
 
     return {"GetPartition": get, "GetPartitions": get_all, "BatchGetPartition": get_several}
 

@@ -191,8 +191,8 @@ def _linked_role_handlers(roles: Roles) -> dict[str, Handler]:
         if len(parts) != 5 or parts[:2] != ["task", "aws-service-role"]:
             raise NoSuchEntity(f"There is no deletion task {request['DeletionTaskId'][:200]}.")
         # Nothing here uses such a role, so that it is deleted at once.
-        gone = all(role.id != parts[4] for role in roles.list(context.account))
-        return {"Status": "SUCCEEDED" if gone else "IN_PROGRESS"}
+        deleted = all(role.id != parts[4] for role in roles.list(context.account))
+        return {"Status": "SUCCEEDED" if deleted else "IN_PROGRESS"}
 
     return {
         "CreateServiceLinkedRole": create,

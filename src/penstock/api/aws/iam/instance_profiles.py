@@ -35,10 +35,10 @@ class _Profiles:
         self._profiles = profiles
 
     def create(self, request: Request, context: RequestContext) -> Request:
-        made = self._profiles.create(
+        profile = self._profiles.create(
             context.account, request["InstanceProfileName"], path=request.get("Path", "/"), tags=tags_of(request)
         )
-        return {"InstanceProfile": self._shape(made) | present(Tags=tags_shape(made))}
+        return {"InstanceProfile": self._shape(profile) | present(Tags=tags_shape(profile))}
 
     def get(self, request: Request, context: RequestContext) -> Request:
         profile = self._profiles.get(context.account, request["InstanceProfileName"])

@@ -32,14 +32,14 @@ class _Providers:
         self._providers = providers
 
     def create(self, request: Request, context: RequestContext) -> Request:
-        made = self._providers.create(
+        provider = self._providers.create(
             context.account,
             request["Url"],
             client_ids=request.get("ClientIDList", ()),
             thumbprints=request.get("ThumbprintList", ()),
             tags=tags_of(request),
         )
-        return present(OpenIDConnectProviderArn=made.arn, Tags=tags_shape(made))
+        return present(OpenIDConnectProviderArn=provider.arn, Tags=tags_shape(provider))
 
     def get(self, request: Request, context: RequestContext) -> Request:
         provider = self._providers.get(context.account, request[_ARN])

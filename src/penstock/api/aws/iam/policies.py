@@ -62,12 +62,12 @@ class _Policies:
         )
         usage = self._policies.usage(context.account)
         by = request.get("PolicyUsageFilter")
-        used = {
+        attached = {
             *(usage.attached if by != "PermissionsBoundary" else ()),
             *(usage.bounding if by != "PermissionsPolicy" else ()),
         }
         if by is not None or request.get("OnlyAttached"):
-            policies = [policy for policy in policies if policy.arn in used]
+            policies = [policy for policy in policies if policy.arn in attached]
         return paged(
             request,
             "policies",

@@ -23,9 +23,9 @@ def operations(tokens: TokenService, identities: WebIdentities) -> OperationSet:
         wanted = _wanted(request)
         # The token is verified first, so that a stranger cannot find out which roles exist.
         identity = identities.verify(account_of(wanted.role_arn) or "", request["WebIdentityToken"])
-        made = tokens.assume_role_with_identity(identity, wanted, context.origin)
+        assumed = tokens.assume_role_with_identity(identity, wanted, context.origin)
         return {
-            **_assumed(made),
+            **_assumed(assumed),
             "SubjectFromWebIdentityToken": identity.subject,
             "Provider": identity.provider.arn,
             "Audience": identity.audience,
@@ -38,9 +38,13 @@ def operations(tokens: TokenService, identities: WebIdentities) -> OperationSet:
             policy=request.get("Policy"),
             policy_arns=_policy_arns(request),
         )
-        made = tokens.federation_token(context.caller_or_root, wanted)
-        user = {"FederatedUserId": made.key.caller.user_id, "Arn": made.key.caller.principal}
-        return {"Credentials": _credentials(made.key), "FederatedUser": user, "PackedPolicySize": made.packed_percent or 0}
+        credentials = tokens.federation_token(context.caller_or_root, wanted)
+        user = {"FederatedUserId": credentials.key.caller.user_id, "Arn": credentials.key.caller.principal}
+        return {
+            "Credentials": _credentials(credentials.key),
+            "FederatedUser": user,
+            "PackedPolicySize": credentials.packed_percent or 0,
+        }
 
     def session_token(request: Request, context: RequestContext) -> Request:
         return {"Credentials": _credentials(tokens.session_token(context.caller_or_root, request.get("DurationSeconds")))}
@@ -82,9 +86,9 @@ def _policy_arns(request: Request) -> tuple[str, ...]:
     return arns
 
 
-def _assumed(made: AssumedRole) -> Request:
-    user = {"AssumedRoleId": made.key.caller.user_id, "Arn": made.key.caller.principal}
-    return present(Credentials=_credentials(made.key), AssumedRoleUser=user, PackedPolicySize=made.packed_percent)
+def _assumed(assumed: AssumedRole) -> Request:
+    user = {"AssumedRoleId": assumed.key.caller.user_id, "Arn": assumed.key.caller.principal}
+    return present(Credentials=_credentials(assumed.key), AssumedRoleUser=user, PackedPolicySize=assumed.packed_percent)
 
 
 def _credentials(key: TemporaryKey) -> dict[str, Any]:

@@ -17,8 +17,8 @@ def operations(service: SecurityService) -> OperationSet:
     """Return every operation of Glue on security configurations."""
 
     def create(request: Request, _context: RequestContext) -> Response:
-        made = service.create(request["Name"], _encryption(request["EncryptionConfiguration"]))
-        return {"Name": made.name, "CreatedTimestamp": made.created}
+        configuration = service.create(request["Name"], _encryption(request["EncryptionConfiguration"]))
+        return {"Name": configuration.name, "CreatedTimestamp": configuration.created}
 
     def get(request: Request, _context: RequestContext) -> Response:
         return {"SecurityConfiguration": _shape(service.get(request["Name"]))}

@@ -1,4 +1,4 @@
-"""Databases and tables that come and go: the settings' default permissions for new ones, and no grants on gone ones."""
+"""Databases and tables as they are created and deleted: default permissions on new ones, no grants left on deleted ones."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -28,14 +28,14 @@ class GovernedCatalog(CatalogService):
         self._lake = lake
 
     def create_database(self, wanted: DatabaseInput, *, tags: Mapping[str, str] | None = None) -> Database:
-        made = super().create_database(wanted, tags=tags)
-        self._lake.created(made.name, None, by="")
-        return made
+        database = super().create_database(wanted, tags=tags)
+        self._lake.created(database.name, None, by="")
+        return database
 
     def create_table(self, database: str, wanted: TableInput, *, indexes: Sequence[PartitionIndex] = ()) -> Table:
-        made = super().create_table(database, wanted, indexes=indexes)
-        self._lake.created(made.database, made.name, by="")
-        return made
+        table = super().create_table(database, wanted, indexes=indexes)
+        self._lake.created(table.database, table.name, by="")
+        return table
 
     def delete_table(self, database: str, name: str) -> None:
         super().delete_table(database, name)

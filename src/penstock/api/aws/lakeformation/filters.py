@@ -94,5 +94,5 @@ def _document(data: Mapping[str, Any], catalog: CatalogService) -> dict[str, Any
 def _shown(document: Mapping[str, Any], account: str) -> dict[str, Any]:
     rows = {"FilterExpression": document["Row"]} if document.get("Row") else {"AllRowsWildcard": {}}
     columns = {name: document[name] for name in ("ColumnNames", "ColumnWildcard") if name in document}
-    named = {name: document[name] for name in ("DatabaseName", "TableName", "Name", "VersionId")}
-    return {"TableCatalogId": account, **named, "RowFilter": rows, **columns}
+    identity = {name: document[name] for name in ("DatabaseName", "TableName", "Name", "VersionId")}
+    return {"TableCatalogId": account, **identity, "RowFilter": rows, **columns}

@@ -52,9 +52,9 @@ def operations(accounts: Accounts, *, first: str, make_lake: Callable[[str], Pat
     def create(request: Request, context: RequestContext) -> Request:
         check(context)
         tags = unique_tags((tag["Key"], tag["Value"]) for tag in request.get("Tags", ()))
-        made = accounts.create(request["AccountName"], request["Email"], role=request.get("RoleName"), tags=tags)
-        make_lake(made.id)
-        return {"CreateAccountStatus": _status(made)}
+        account = accounts.create(request["AccountName"], request["Email"], role=request.get("RoleName"), tags=tags)
+        make_lake(account.id)
+        return {"CreateAccountStatus": _status(account)}
 
     def status(request: Request, context: RequestContext) -> Request:
         check(context)

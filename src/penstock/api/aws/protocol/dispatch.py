@@ -128,21 +128,21 @@ class AwsApp:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         started = time.perf_counter()
         exchange = _Exchange(_headers(scope["headers"]), _client(scope))
-        status, code, answered = 200, "OK", b""
+        status, code, body = 200, "OK", b""
         self._observer.started()
         try:
-            answered = await self._recorded(exchange, scope, receive)
+            body = await self._recorded(exchange, scope, receive)
         except ClientGone:
             status, code = 499, "ClientGone"
             return
         except Exception as error:  # noqa: BLE001 -- the one place that renders errors
             rendered = self._render(exchange, error)
             exchange.retried = isinstance(error, Throttled | Overloaded)
-            status, code, answered = rendered.status, rendered.code, rendered.body
+            status, code, body = rendered.status, rendered.code, rendered.body
         finally:
             unread = Unread(exchange.headers) if exchange.unread else None
             if code != "ClientGone":
-                await _send(send, exchange, status=status, code=code, body=answered, unread=unread)
+                await _send(send, exchange, status=status, code=code, body=body, unread=unread)
             caller = exchange.caller
             service = exchange.service
             self._observer.finished(
@@ -165,14 +165,14 @@ class AwsApp:
         """Return the answer, after the audit event is in the log's queue."""
         secure = scope.get("scheme") == "https"
         try:
-            answered = await self._answer(exchange, scope, receive)
+            body = await self._answer(exchange, scope, receive)
         except ClientGone:
             raise
         except Exception as error:
             self._note(exchange, error, secure=secure)
             raise
         self._note(exchange, None, secure=secure)
-        return answered
+        return body
 
     def _note(self, exchange: _Exchange, error: Exception | None, *, secure: bool) -> None:
         caller, context = exchange.caller, exchange.context
@@ -272,7 +272,7 @@ class AwsApp:
         try:
             if endpoint is None or not endpoint.unsigned:
                 raise _no_signature()
-            answered = await self._call(exchange, request, Caller(account="", principal=ANONYMOUS), service, secure=secure)
+            body = await self._call(exchange, request, Caller(account="", principal=ANONYMOUS), service, secure=secure)
         except PenstockError:
             self._limits.failures.failed(exchange.client, "")
             raise
@@ -280,7 +280,7 @@ class AwsApp:
         trace = None if exchange.context is None else exchange.context.trace
         role = "" if trace is None or trace.request is None else trace.request.get("RoleArn", "")
         exchange.caller = Caller(account=account_of(role) or self._anonymous.account, principal=ANONYMOUS)
-        return answered
+        return body
 
     def _find_service(self, exchange: _Exchange, head: SignedRequest) -> None:
         """Find the request's service by its headers; forms name it in their bodies."""

@@ -243,8 +243,8 @@ def _entry(model: ServiceModel, shape: Mapping[str, Any], key: str, value: Any) 
     return f"<{key_name}>{_text(key)}</{key_name}><{value_name}>{content}</{value_name}>"
 
 
-def _time(moment: datetime) -> str:
-    aware = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+def _time(time: datetime) -> str:
+    aware = time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
     return aware.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 

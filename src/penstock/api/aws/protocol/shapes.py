@@ -240,8 +240,8 @@ class ShapeCompiler:
     def _render_timestamp(self, shape: Mapping[str, Any]) -> Renderer:
         # The JSON protocols send seconds since 1970; a member that is a string (crawler schedules) has a timestampFormat.
         if shape.get("timestampFormat") == "iso8601":
-            return lambda value: _moment(value).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        return lambda value: round(_moment(value).timestamp(), 3)
+            return lambda value: _in_utc(value).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        return lambda value: round(_in_utc(value).timestamp(), 3)
 
     def _render_blob(self, shape: Mapping[str, Any]) -> Renderer:  # noqa: ARG002
         return lambda value: base64.b64encode(value).decode()
@@ -288,13 +288,13 @@ def _timestamp(value: Any, path: str, broken: list[str]) -> Any:  # noqa: ARG001
         if type(value) is float or type(value) is int:
             return datetime.fromtimestamp(value, UTC)
         if type(value) is str:
-            return _moment(datetime.fromisoformat(value))
+            return _in_utc(datetime.fromisoformat(value))
     except (ValueError, OverflowError, OSError):
         pass
     raise UnreadableRequest(f"{_json_type(value)} can not be converted to a Timestamp, at '{path}'.")
 
 
-def _moment(value: datetime) -> datetime:
+def _in_utc(value: datetime) -> datetime:
     # Stores keep UTC; a naive datetime would otherwise be read as local time.
     return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
 

@@ -126,8 +126,8 @@ def _answer(scope: Scope, service: str, request_id: str) -> _Answer:
             400, error.aws_code, body, [(b"content-type", b"application/cbor"), (b"smithy-protocol", b"rpc-v2-cbor")]
         )
     if service in _REST_XML:
-        said = f"<Code>NotImplemented</Code><Message>{escape(str(error))}</Message>"
-        text = f"<Error>{said}<RequestId>{request_id}</RequestId></Error>"
+        details = f"<Code>NotImplemented</Code><Message>{escape(str(error))}</Message>"
+        text = f"<Error>{details}<RequestId>{request_id}</RequestId></Error>"
         if service in ("cloudfront", "route53"):
             text = f"<ErrorResponse>{text}</ErrorResponse>"
         return _xml(501, "NotImplemented", text)

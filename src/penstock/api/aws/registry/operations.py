@@ -105,9 +105,9 @@ class _Schemas:
     def create(self, request: Request, _: RequestContext) -> Request:
         identity, registry_id = self._service.identity, request.get("RegistryId")
         # The Java serde sends an empty RegistryId if it has no registry name.
-        named = registry_of(identity, registry_id) if registry_id else None
+        registry_name = registry_of(identity, registry_id) if registry_id else None
         # The default registry is created on demand even if it is named: serdes name it without creating it first.
-        registry = None if named == DEFAULT_REGISTRY else named
+        registry = None if registry_name == DEFAULT_REGISTRY else registry_name
         key = SchemaKey(registry or DEFAULT_REGISTRY, request["SchemaName"])
         self._service.configs.check_writable(key, with_id="SchemaDefinition" not in request)
         schema, version = self._schemas.create(

@@ -81,7 +81,7 @@ class _Versions:
     def delete(self, request: Request, _: RequestContext) -> Request:
         key = schema_of(self._service.identity, request["SchemaId"])
         self._service.configs.check_writable(key)
-        done = self._service.deletion.delete(key, _range(request["Versions"]))
+        deletion = self._service.deletion.delete(key, _range(request["Versions"]))
         errors = [
             {
                 "VersionNumber": number,
@@ -90,7 +90,7 @@ class _Versions:
                     "ErrorMessage": f"Schema version is not found. SchemaName: {key.name}, VersionNumber: {number}.",
                 },
             }
-            for number in done.missing
+            for number in deletion.missing
         ]
         return {"SchemaVersionErrors": errors}
 

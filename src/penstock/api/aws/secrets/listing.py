@@ -33,9 +33,9 @@ _WORDED: Mapping[str, Callable[[Secret], Sequence[str]]] = {
     "all": lambda secret: [secret.name, secret.description or "", *secret.tags, *secret.tags.values()],
 }
 _SORTED: Mapping[str, Callable[[Secret], str]] = {
-    "created-date": lambda secret: _moment(secret.created),
-    "last-accessed-date": lambda secret: _moment(secret.accessed),
-    "last-changed-date": lambda secret: _moment(secret.changed),
+    "created-date": lambda secret: _sortable(secret.created),
+    "last-accessed-date": lambda secret: _sortable(secret.accessed),
+    "last-changed-date": lambda secret: _sortable(secret.changed),
     "name": lambda secret: secret.name,
 }
 
@@ -78,7 +78,7 @@ def page_of_versions(
     """Return up to ``size`` of a secret's ``versions`` after ``token``, oldest first; raise :class:`InvalidSecretToken`."""
 
     def position(version: SecretVersion) -> str:
-        return f"{_moment(version.created)} {version.id}"
+        return f"{_sortable(version.created)} {version.id}"
 
     def read(after: str | None, count: int) -> Sequence[SecretVersion]:
         return [each for each in sorted(versions, key=position) if after is None or position(each) > after][:count]
@@ -111,8 +111,8 @@ def _words(text: str) -> list[str]:
     return [word for word in _BREAKS.split(text.lower()) if word]
 
 
-def _moment(moment: datetime | None) -> str:
-    return (moment or _EARLIEST).astimezone(UTC).isoformat(timespec="microseconds")
+def _sortable(time: datetime | None) -> str:
+    return (time or _EARLIEST).astimezone(UTC).isoformat(timespec="microseconds")
 
 
 def _token(listing: str, place: str, arn: str) -> str:

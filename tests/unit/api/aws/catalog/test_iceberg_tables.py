@@ -125,8 +125,8 @@ REFUSED = {
     ),
     "another kind of table": (_plain(TableType="VIRTUAL_VIEW"), "TableType of an Iceberg table is EXTERNAL_TABLE"),
     "metadata": (_plain(Parameters={"metadata_location": "s3://lake/x.json"}), "are those of the new metadata"),
-    "a view": (_plain(ViewOriginalText="SELECT 1"), "no view"),
-    "a link": (_plain(TargetTable={"DatabaseName": "air", "Name": "flights"}), "no link"),
+    "a view": (_plain(ViewOriginalText="SELECT 1"), "neither a view"),
+    "a link": (_plain(TargetTable={"DatabaseName": "air", "Name": "flights"}), "nor a link"),
     "a bucket that is not there": (_described(Location="s3://nowhere/x"), "nowhere"),
     "no place in S3": (_described(Location="/etc"), "S3"),
     "columns twice": (
