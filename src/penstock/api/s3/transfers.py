@@ -327,11 +327,10 @@ async def list_multipart_uploads(call: Call) -> Answer:
     prefix, delimiter = members.get("Prefix", ""), members.get("Delimiter", "")
     # Other than on AWS, a policy can limit this to a prefix: vended credentials would list the uploads of all tables.
     await call.check_access("ListBucketMultipartUploads", extra={"s3:prefix": prefix} if prefix else None)
-    after = (members.get("KeyMarker", ""), members.get("UploadIdMarker", ""))
+    key, upload_id = members.get("KeyMarker", ""), members.get("UploadIdMarker", "")
     limit = min(members.get("MaxUploads", 1_000), 1_000)
     uploads: list[Upload] = await call.run(call.lake.uploads.of_bucket, call.bucket)
     remaining = [each for each in uploads if each.key.startswith(prefix)]
-    key, upload_id = after
     remaining = [each for each in remaining if each.key > key or (upload_id and each.key == key and each.id > upload_id)]
     shown: list[Upload] = []
     prefixes: list[str] = []
@@ -341,7 +340,7 @@ async def list_multipart_uploads(call: Call) -> Answer:
         cut = each.key.find(delimiter, len(prefix)) if delimiter else -1
         common = each.key[: cut + len(delimiter)] if cut >= 0 else None
         # A marker that is a common prefix stands for all keys that begin with it.
-        if common is not None and common in {after[0], last[0]}:
+        if common is not None and common in {key, last[0]}:
             continue
         if len(shown) + len(prefixes) >= limit:
             truncated = True
@@ -355,8 +354,8 @@ async def list_multipart_uploads(call: Call) -> Answer:
     return Answer(
         members={
             "Bucket": call.bucket,
-            "KeyMarker": after[0],
-            "UploadIdMarker": after[1],
+            "KeyMarker": key,
+            "UploadIdMarker": upload_id,
             "NextKeyMarker": last[0] if truncated else None,
             "NextUploadIdMarker": last[1] or None if truncated else None,
             "Prefix": prefix,
