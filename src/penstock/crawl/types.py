@@ -23,17 +23,17 @@ _INT = re.compile(r"-?(0|[1-9]\d{0,18})")
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
-def hive_type(kind: "pa.DataType") -> str:
+def hive_type(arrow_type: "pa.DataType") -> str:
     """Return the Hive type of an Arrow type. Raises :class:`DataProblem` if Hive has none."""
     from penstock.types import arrow  # noqa: PLC0415 - pyarrow is heavy, and the values of this package do not need it
 
     try:
-        return hive.render(nameable(arrow.in_hive_table(arrow.parse(kind))))
+        return hive.render(nameable(arrow.in_hive_table(arrow.parse(arrow_type))))
     except TypeMissing as error:
         raise DataProblem(f"it has a column without a Hive type: {error.message}") from None
 
 
-def nameable(kind: LakeType) -> LakeType:
+def nameable(lake_type: LakeType) -> LakeType:
     """Return the type with its fields' names in lower case. Raises :class:`DataProblem` for a name that crawlers refuse."""
 
     def checked(struct: Struct, types: tuple[LakeType, ...]) -> LakeType:
@@ -43,11 +43,11 @@ def nameable(kind: LakeType) -> LakeType:
         lowered = Struct(tuple(replace(field, name=field.name.lower()) for field in struct))
         return replace_fields(lowered, types)
 
-    return fold(kind, scalar=_same, array=Array, mapping=Map, struct=checked)
+    return fold(lake_type, scalar=_same, array=Array, mapping=Map, struct=checked)
 
 
-def _same(kind: Scalar) -> LakeType:
-    return kind
+def _same(scalar: Scalar) -> LakeType:
+    return scalar
 
 
 def partition_type(values: Sequence[str]) -> str:

@@ -247,14 +247,14 @@ def _tenant(parts: _Parts, account: str, database: Database) -> ServedTenant:
     )
     wrap = partial(with_lake_formation, lake=lake_formation)
     resources = SqlResourceStore(database)
-    kinds = ClassifierService(resources)
+    classifier_service = ClassifierService(resources)
     connection_service = ConnectionService(SqlConnectionStore(database, parts.sealer))
     secrets = SecretsService(SqlSecretStore(database, parts.sealer), region=settings.region)
     crawls = CrawlService(
         SqlCrawlStore(database),
         GovernedCatalog(SqlCatalogStore(database), lake_formation, columns_of=_columns_of(schemas)),
         lake,
-        classifiers=kinds,
+        classifiers=classifier_service,
         sources=_sources(settings, account, connection_service, secrets),
         account=account,
         access=parts.crawl_access,
@@ -291,7 +291,7 @@ def _tenant(parts: _Parts, account: str, database: Database) -> ServedTenant:
         lakeformation.operations(lake_formation, tables, SessionVendor(sessions=Sessions(parts.sealer))),
         connections.operations(connection_service),
         crawlers.operations(crawls),
-        classifiers.operations(kinds),
+        classifiers.operations(classifier_service),
         data_quality.operations(rulesets),
         athena.operations(statements, tables),
         secretsmanager.operations(secrets),

@@ -122,7 +122,7 @@ def test_rows_of_xml_have_attributes_and_elements() -> None:
         ("<a>" * 100 + "</a>" * 100, "more than 64 levels"),
     ],
 )
-def test_xml_that_is_no_data_is_a_problem_of_its_file(text: str, message: str) -> None:
+def test_xml_without_rows_is_a_problem_of_its_file(text: str, message: str) -> None:
     with pytest.raises(DataProblem, match=message):
         columns("xml", text, Classification="xml", RowTag="b")
 

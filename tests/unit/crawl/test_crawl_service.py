@@ -173,7 +173,7 @@ def test_a_missing_bucket_fails_the_crawl_and_says_so(world: World) -> None:
     assert "Bucket nowhere does not exist." in str(last.message)
 
 
-def test_an_empty_target_is_no_table(world: World) -> None:
+def test_an_empty_target_makes_no_table(world: World) -> None:
     world.crawler("s3://lake/nothing/")
     assert world.crawl().status == "SUCCEEDED"
     assert world.catalog.tables("air") == []

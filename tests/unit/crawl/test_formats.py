@@ -101,7 +101,7 @@ def test_equal_names_of_a_header_are_numbered(tmp_path: Path) -> None:
     assert len(set(_unique(["a"] * 10_000))) == 10_000
 
 
-def test_gzip_is_read_and_said(tmp_path: Path) -> None:
+def test_gzip_is_read_and_recorded(tmp_path: Path) -> None:
     made = found(tmp_path, gzip.compress(b'{"a": 1}\n{"a": 2}\n'))
     assert (made.format.compression, types(made), made.rows) == ("gzip", {"a": "int"}, 2)
 

@@ -66,6 +66,6 @@ def test_more_tables_than_the_threshold_fail_the_crawl_and_change_nothing(world:
 
 
 @pytest.mark.parametrize("level", [0, -1, True, 1.5, "3", 101])
-def test_a_level_that_is_none_is_refused(world: World, level: object) -> None:
+def test_an_invalid_level_is_refused(world: World, level: object) -> None:
     with pytest.raises(InvalidInput, match="TableLevelConfiguration"):
         crawler(world, Grouping={"TableLevelConfiguration": level})

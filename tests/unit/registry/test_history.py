@@ -65,12 +65,12 @@ def compared(count: Any, read: Any, mode: Any = CompatibilityMode.BACKWARD_ALL, 
     return check(mode, NEW, range(1, count + 1), history(count, " " * characters), read=read, rules=GLUE_RULES)
 
 
-def test_ten_thousand_ordinary_versions_are_judged(clock: Clock) -> None:
+def test_ten_thousand_ordinary_versions_are_compared(clock: Clock) -> None:
     assert compared(10_000, clock.reading(NEW, 0.003)).checked == tuple(range(1, 10_001))
     assert clock.reads == 10_000
 
 
-def test_long_ordinary_versions_are_judged_and_not_for_ever(clock: Clock) -> None:
+def test_long_ordinary_versions_are_compared_within_a_limit(clock: Clock) -> None:
     assert len(compared(230, clock.reading(NEW, 0.19), characters=100_000).checked) == 230
     assert clock.now == pytest.approx(43.7)
     clock.now = 0.0

@@ -52,7 +52,7 @@ def asked(name: str, definition: str) -> Registration:
     return Registration(key=SchemaKey("r", name), definition=definition, actor=ANNE)
 
 
-def test_each_gets_what_it_would_have_got_alone(three_schemas: RegistryService) -> None:
+def test_each_registration_gets_the_result_that_it_would_get_on_its_own(three_schemas: RegistryService) -> None:
     outcomes = outcomes_of(
         three_schemas,
         [
@@ -98,7 +98,7 @@ def test_changes_are_recorded_as_those_of_who_asked(three_schemas: RegistryServi
     }
 
 
-def test_ids_lie_in_the_order_of_their_time_and_are_no_two_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ids_are_unique_and_in_the_order_of_their_time(monkeypatch: pytest.MonkeyPatch) -> None:
     moments = [1_792_000_000_000_000_000 + 1_000_000 * number for number in range(300)]
     monkeypatch.setattr(time, "time_ns", iter(moments).__next__)
     ids = [identity.new_version_id() for _ in moments]

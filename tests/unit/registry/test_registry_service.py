@@ -92,7 +92,7 @@ def test_the_default_registry_is_made_at_its_first_use(service: RegistryService)
         create(service, registry="missing")
 
 
-def test_missing_things_are_told_in_the_words_the_java_serde_matches(service: RegistryService) -> None:
+def test_messages_of_missing_resources_are_those_that_the_java_serde_matches(service: RegistryService) -> None:
     with pytest.raises(SchemaNotFound, match=r"^Schema is not found\."):
         service.versions.find(KEY, '"int"')
     with pytest.raises(SchemaNotFound, match=r"^Schema is not found\."):

@@ -97,7 +97,7 @@ def test_an_import_that_was_cut_says_so_and_goes_on(source: Served, target: Serv
     assert untimed(lines_of(target[0])) == untimed(lines)
 
 
-def test_what_the_store_has_otherwise_is_said_and_stays(source: Served, target: Served) -> None:
+def test_differences_from_the_store_are_reported_and_the_store_wins(source: Served, target: Served) -> None:
     service = target[1]
     service.registries.create("r")
     create(service, "s", record(z="int"), "NONE")
@@ -112,7 +112,7 @@ def test_what_the_store_has_otherwise_is_said_and_stays(source: Served, target: 
     assert service.versions.get_numbered(KEY, 1).definition == record(z="int")
 
 
-def test_the_same_schema_under_other_ids_is_said(source: Served, target: Served) -> None:
+def test_the_same_schema_under_other_ids_is_reported(source: Served, target: Served) -> None:
     service = target[1]
     service.registries.create("r")
     create(service, "s", record(a="int"), "BACKWARD")
@@ -120,7 +120,7 @@ def test_the_same_schema_under_other_ids_is_said(source: Served, target: Served)
     assert difference
 
 
-def test_a_definition_that_is_none_here_is_said_and_the_rest_comes(source: Served, target: Served) -> None:
+def test_an_invalid_definition_is_reported_and_the_rest_is_imported(source: Served, target: Served) -> None:
     lines = [line.replace(json.dumps(ADDRESS), '"nonsense"') for line in lines_of(source[0])]
     report = import_lines(*target, lines)
     assert "Version 1 of schema z-address in registry r: its definition is not valid here." in "\n".join(report.differences)
@@ -139,7 +139,7 @@ def test_a_definition_that_is_none_here_is_said_and_the_rest_comes(source: Serve
         "[" * 100_000,
     ],
 )
-def test_what_is_no_export_is_refused(target: Served, text: str) -> None:
+def test_a_file_that_is_not_an_export_is_refused(target: Served, text: str) -> None:
     with pytest.raises(DataProblem):
         import_lines(*target, [text])
 
@@ -163,7 +163,7 @@ def test_a_damaged_record_is_named_by_its_line(
         import_lines(*target, lines)
 
 
-def test_a_reference_that_the_file_does_not_hold_is_said(source: Served, target: Served) -> None:
+def test_a_reference_that_the_file_lacks_is_reported(source: Served, target: Served) -> None:
     lines = [line for line in lines_of(source[0]) if '"schema": "z-address", "id"' not in line]
     counts = json.loads(lines[-1])
     counts["counts"]["version"] -= 1

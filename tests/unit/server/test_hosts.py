@@ -66,7 +66,7 @@ def test_on_a_network_every_host_is_answered_unless_some_are_named() -> None:
 
 
 @pytest.mark.parametrize("name", ["http://x", "x:80", "", "a/b", "*.x"])
-def test_a_name_that_is_none_is_refused(name: str) -> None:
+def test_an_invalid_name_is_refused(name: str) -> None:
     with pytest.raises(InvalidInput, match="is not a host name"):
         host_rule("127.0.0.1", [name])
 

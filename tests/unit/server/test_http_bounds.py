@@ -64,7 +64,7 @@ def test_a_connection_without_any_request_is_given_up(monkeypatch: pytest.Monkey
     serving(work, monkeypatch)
 
 
-def test_a_request_that_is_worked_on_has_no_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_request_that_is_being_processed_has_no_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
     async def work(server: Server) -> None:
         hold = server.hold = asyncio.Event()
         reader, _ = await server.connect(GOOD)

@@ -25,7 +25,7 @@ from tests.unit.server.http_server import GOOD, Server, serving, until
         pytest.param((b"GET / HTTP/1.1\r\nbad header\r\n\r\n",), id="a header that is none"),
     ],
 )
-def test_what_is_no_http_is_answered_in_json_that_both_apis_clients_read(
+def test_bytes_that_are_not_http_are_answered_in_json_that_clients_of_both_apis_read(
     parts: tuple[bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def work(server: Server) -> None:
@@ -96,7 +96,7 @@ def test_the_head_of_a_request_that_comes_with_another_has_the_same_bound(monkey
         pytest.param(b"1;x=" + b"a" * 200_000, id="an extension of a chunk"),
     ],
 )
-def test_what_is_no_body_behind_a_head_has_a_bound(sent: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bytes_after_a_head_without_a_body_are_bounded(sent: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     async def work(server: Server) -> None:
         reader, _ = await server.connect(b"POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n" + sent)
         assert (await reader.readline()).split()[1] == b"431"
@@ -104,7 +104,7 @@ def test_what_is_no_body_behind_a_head_has_a_bound(sent: bytes, monkeypatch: pyt
     serving(work, monkeypatch)
 
 
-def test_trailers_are_no_headers(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_trailers_are_not_headers(monkeypatch: pytest.MonkeyPatch) -> None:
     async def work(server: Server) -> None:
         seen = []
         inner = server.app

@@ -29,7 +29,7 @@ def connection(waiting: IncompleteRequests, monkeypatch: pytest.MonkeyPatch) -> 
     return made
 
 
-def test_the_deadline_begins_anew_with_enough_bytes_alone(connection: UploadProtocol, waiting: IncompleteRequests) -> None:
+def test_only_enough_bytes_restart_the_deadline(connection: UploadProtocol, waiting: IncompleteRequests) -> None:
     for _ in range(10):
         connection.on_body(b"x")
     assert waiting.since[connection] == 1.0
@@ -39,7 +39,7 @@ def test_the_deadline_begins_anew_with_enough_bytes_alone(connection: UploadProt
     assert waiting.since[connection] == 50.0
 
 
-def test_what_comes_after_the_answer_has_no_deadline_of_its_own(
+def test_bytes_after_the_answer_have_no_deadline_of_their_own(
     connection: UploadProtocol, waiting: IncompleteRequests
 ) -> None:
     connection.answer_ends()

@@ -23,7 +23,7 @@ def sealer(tmp_path: Path) -> Sealer:
     return Sealer(MasterKeys.load(tmp_path / "master.key"))
 
 
-def test_before_a_server_prepared_the_store_the_given_key_is_known_alone(sealer: Sealer) -> None:
+def test_only_the_bootstrap_key_is_known_before_a_server_has_prepared_the_store(sealer: Sealer) -> None:
     database = Database("sqlite://")
     keys = BootstrapKeys(database, sealer, KEY, ACCOUNT)
     found = keys.get(KEY.access_key_id)

@@ -16,7 +16,7 @@ SEALER = Sealer(bytes(range(32)))
 
 
 @given(value=st.binary(max_size=100), context=st.text(max_size=20))
-def test_opens_what_was_sealed_in_its_context_alone(value: bytes, context: str) -> None:
+def test_opens_only_what_was_sealed_in_its_context(value: bytes, context: str) -> None:
     sealed = SEALER.seal(value, context)
     assert SEALER.open(sealed, context) == value
     with pytest.raises(DataProblem):
@@ -32,7 +32,7 @@ def test_notices_every_changed_bit(value: bytes, place: int, bit: int) -> None:
 
 
 @pytest.mark.parametrize("sealed", [b"", b"\x01", b"\x01" + bytes(12), bytes(40)])
-def test_refuses_what_is_no_sealed_value(sealed: bytes) -> None:
+def test_refuses_bytes_that_are_not_a_sealed_value(sealed: bytes) -> None:
     with pytest.raises(DataProblem):
         SEALER.open(sealed, "row")
 
@@ -41,7 +41,7 @@ def test_seals_the_same_value_differently_each_time() -> None:
     assert SEALER.seal(b"a", "row") != SEALER.seal(b"a", "row")
 
 
-def test_makes_a_key_once_for_its_owner_alone(tmp_path: Path) -> None:
+def test_makes_a_key_once_and_only_for_its_owner(tmp_path: Path) -> None:
     path = tmp_path / "home" / "master.key"
     keys: list[MasterKeys] = []
     start = threading.Barrier(8)

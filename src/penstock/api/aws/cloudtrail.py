@@ -18,7 +18,7 @@ __all__ = ["operations"]
 
 _PAGE = 50
 _IAM = "arn:aws:iam:"
-_KINDS = {"registry": "AWS::Glue::Registry", "schema": "AWS::Glue::Schema", "version": "AWS::Glue::SchemaVersion"}
+_RESOURCE_TYPES = {"registry": "AWS::Glue::Registry", "schema": "AWS::Glue::Schema", "version": "AWS::Glue::SchemaVersion"}
 _IAM_KINDS = {"user": "AWS::IAM::User", "role": "AWS::IAM::Role", "policy": "AWS::IAM::Policy"}
 
 # The audit log's names of changes for which AWS's operation has another name.
@@ -118,10 +118,10 @@ def _user(entry: AuditEntry) -> str:
     return entry.principal.rpartition("/")[2]
 
 
-def _kind(entry: AuditEntry) -> str:
+def _resource_type(entry: AuditEntry) -> str:
     if entry.resource.startswith(_IAM):
         return _IAM_KINDS.get(entry.resource.split(":")[5].partition("/")[0], "AWS::IAM::AccessKey")
-    return _KINDS.get(entry.resource.partition("/")[0], "AWS::Glue::DataCatalog")
+    return _RESOURCE_TYPES.get(entry.resource.partition("/")[0], "AWS::Glue::DataCatalog")
 
 
 def _source(entry: AuditEntry) -> str:
@@ -137,7 +137,7 @@ _VALUES: dict[str, Callable[[AuditEntry], str]] = {
     "EventName": _name,
     "ReadOnly": lambda _: "false",
     "Username": _user,
-    "ResourceType": _kind,
+    "ResourceType": _resource_type,
     "EventSource": _source,
 }
 """By attribute, the value of an entry that it is compared with."""
@@ -151,7 +151,7 @@ def _event(entry: AuditEntry, context: RequestContext) -> dict[str, Any]:
         "EventTime": entry.time,
         "EventSource": _source(entry),
         "Username": _user(entry),
-        "Resources": [{"ResourceType": _kind(entry), "ResourceName": entry.resource}],
+        "Resources": [{"ResourceType": _resource_type(entry), "ResourceName": entry.resource}],
         "CloudTrailEvent": json.dumps(_record(entry, context)),
     }
 

@@ -178,7 +178,7 @@ def _only(member: str, accepted: str, what: str) -> Callable[[Shape], Shape]:
     return check
 
 
-def _nothing(what: str) -> Callable[[Shape], Shape]:
+def _only_empty(what: str) -> Callable[[Shape], Shape]:
     """Return the check of a document that asks for nothing only if it is empty."""
 
     def check(document: Shape) -> Shape:
@@ -256,11 +256,11 @@ _SETTINGS: Mapping[str, _Setting] = {
     ),
     "BucketLogging": _Setting(
         name="logging", read="GetBucketLogging", write="PutBucketLogging", shape="BucketLoggingStatus", payload=None,
-        check=_nothing("Logging to a bucket"), default=_constant({}),
+        check=_only_empty("Logging to a bucket"), default=_constant({}),
     ),
     "BucketNotificationConfiguration": _Setting(
         name="notification", read="GetBucketNotification", write="PutBucketNotification",
-        shape="NotificationConfiguration", payload=None, check=_nothing("Notifications of a bucket's changes"),
+        shape="NotificationConfiguration", payload=None, check=_only_empty("Notifications of a bucket's changes"),
         default=_constant({}),
     ),
     "BucketAcl": _Setting(

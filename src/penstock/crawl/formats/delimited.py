@@ -93,7 +93,7 @@ def _recognized(sample: Sample, text: str, rows: list[list[str]], delimiter: str
             *((("skip.header.line.count", "1"),) if headed else ()),
         ),
     )
-    columns = tuple(Column(name=name, type=kind) for name, kind in zip(_unique(names), types, strict=True))
+    columns = tuple(Column(name=name, type=column_type) for name, column_type in zip(_unique(names), types, strict=True))
     read_bytes = len(text.encode()) if sample.compression == "none" else 0
     return Recognized(format=file_format, columns=columns, rows=sample.estimate(max(0, records), read_bytes))
 

@@ -25,7 +25,7 @@ def type_of(value: object, depth: int = 0) -> LakeType:
     if depth > MAX_DEPTH:
         raise DataProblem(f"its records are nested more than {MAX_DEPTH} levels deep")
     if isinstance(value, dict):
-        return Struct(tuple(Field(name, kind) for name, kind in members_of(value, depth + 1).items()))
+        return Struct(tuple(Field(name, member_type) for name, member_type in members_of(value, depth + 1).items()))
     if isinstance(value, list):
         element: LakeType = VOID
         for item in value:
@@ -54,16 +54,16 @@ def columns_of(members: Mapping[str, LakeType]) -> Sequence[Column]:
     """Return the columns of records with ``members``. Raises :class:`DataProblem` for too many of them."""
     if len(members) > _MOST_COLUMNS:
         raise DataProblem(f"its records have {len(members):,} different fields, more than {_MOST_COLUMNS:,}")
-    return tuple(Column(name=name, type=_text(kind)) for name, kind in members.items())
+    return tuple(Column(name=name, type=_text(column_type)) for name, column_type in members.items())
 
 
-def _text(kind: LakeType) -> str:
-    return hive.render(nameable(fold(kind, scalar=_scalar, array=Array, mapping=Map, struct=_struct)))
+def _text(lake_type: LakeType) -> str:
+    return hive.render(nameable(fold(lake_type, scalar=_scalar, array=Array, mapping=Map, struct=_struct)))
 
 
-def _scalar(kind: Scalar) -> LakeType:
-    return STRING if kind == VOID else kind
+def _scalar(scalar: Scalar) -> LakeType:
+    return STRING if scalar == VOID else scalar
 
 
-def _struct(kind: Struct, types: tuple[LakeType, ...]) -> LakeType:
-    return replace_fields(kind, types) if types else STRING  # no member was ever seen
+def _struct(struct: Struct, types: tuple[LakeType, ...]) -> LakeType:
+    return replace_fields(struct, types) if types else STRING  # no member was ever seen

@@ -89,7 +89,7 @@ def _type(attribute: Mapping[str, Any], depth: int) -> LakeType:
     ((code, value),) = attribute.items()
     if code == "M":
         members = {name.lower(): _type(each, depth + 1) for name, each in value.items()}
-        return Struct(tuple(Field(name, kind) for name, kind in members.items()))
+        return Struct(tuple(Field(name, member_type) for name, member_type in members.items()))
     if code in {"L", "NS"}:
         element: LakeType = VOID
         for each in value:

@@ -122,9 +122,11 @@ def delta_tables(
         except DataProblem as error:
             problems.add(f"{root} is skipped: {error.message}")
             continue
-        kinds = dict(state.columns)
-        columns = tuple(Column(name=name.lower(), type=kind) for name, kind in state.columns if name not in state.keys)
-        keys = tuple(Column(name=name.lower(), type=kinds[name]) for name in state.keys)
+        types = dict(state.columns)
+        columns = tuple(
+            Column(name=name.lower(), type=column_type) for name, column_type in state.columns if name not in state.keys
+        )
+        keys = tuple(Column(name=name.lower(), type=types[name]) for name in state.keys)
         tables.append(DescribedTable(name=_base(root), place=root, define=_delta(root, columns, keys)))
     return tables, [Scope(root) for root in roots]
 

@@ -83,22 +83,24 @@ def database_tables(target: JdbcTarget, address: DatabaseAddress) -> tuple[Seque
             f"Database {database} has more than {_MOST_COLUMNS:,} columns.", remedy="Use a login that may read fewer tables."
         )
     columns: dict[tuple[str, str], list[Column]] = {}
-    kinds: dict[tuple[str, str], str] = {}
-    for its_schema, its_table, kind, name, raw, comment in rows:
+    relation_kinds: dict[tuple[str, str], str] = {}
+    for its_schema, its_table, relation_kind, name, raw, comment in rows:
         columns.setdefault((its_schema, its_table), []).append(_column(name, raw, comment, target.metadata))
-        kinds[its_schema, its_table] = "view" if kind in {"v", "m"} else "table"
+        relation_kinds[its_schema, its_table] = "view" if relation_kind in {"v", "m"} else "table"
     keys = sorted(columns)
     texts = [f"{one}/{other}" for one, other in keys]
     left_out = [any(each) for each in zip(excluded(texts), excluded([other for _, other in keys]), strict=True)]
     chosen = [
         key for key, is_in, is_out in zip(keys, wanted(texts) if keys else [], left_out, strict=True) if is_in and not is_out
     ]
-    tables = [_described(target.connection, address.dialect, (database, *key), columns[key], kinds[key]) for key in chosen]
+    tables = [
+        _described(target.connection, address.dialect, (database, *key), columns[key], relation_kinds[key]) for key in chosen
+    ]
     return tables, [Scope(f"{database}.", target.connection)]
 
 
 def _described(
-    connection: str, dialect: str, path: tuple[str, str, str], columns: Sequence[Column], kind: str
+    connection: str, dialect: str, path: tuple[str, str, str], columns: Sequence[Column], relation_kind: str
 ) -> DescribedTable:
     place = ".".join(path)
 
@@ -107,7 +109,7 @@ def _described(
             TableInput(name=name, table_type="EXTERNAL_TABLE", owner="owner") if current is None else TableInput.of(current)
         )
         parameters = {
-            "classification": dialect, "compressionType": "none", "typeOfData": kind, "connectionName": connection,
+            "classification": dialect, "compressionType": "none", "typeOfData": relation_kind, "connectionName": connection,
         }  # fmt: skip
         storage = base.storage if current is not None else StorageDescriptor()
         return replace(
@@ -135,10 +137,10 @@ def _hive_type(raw: str) -> str:
     return stored(replace_scalars(of_text(raw), _catalogued))
 
 
-def _catalogued(kind: Scalar) -> Scalar:
-    if kind.name == "timestamptz":
+def _catalogued(scalar: Scalar) -> Scalar:
+    if scalar.name == "timestamptz":
         return Scalar("timestamp")
-    return STRING if kind == ANY or kind.name in {"varchar", "char"} else kind
+    return STRING if scalar == ANY or scalar.name in {"varchar", "char"} else scalar
 
 
 def _like(pattern: str) -> str:

@@ -78,7 +78,7 @@ def test_a_listing_is_decided_by_its_prefix() -> None:
         asked.check_files(LIST_BUCKET, ["s3://lake/t2/"])
 
 
-def test_a_file_that_was_replaced_since_is_told(tmp_path: Path) -> None:
+def test_a_file_that_was_replaced_since_is_noticed(tmp_path: Path) -> None:
     files = PermittedFiles(LakeFolder(tmp_path), OperationCall(ALLOWED), ("d", "t"))
     path = tmp_path / "lake" / "t" / "m.avro"
     path.parent.mkdir(parents=True)

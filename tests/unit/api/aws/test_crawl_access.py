@@ -126,7 +126,7 @@ def test_a_scheduled_crawl_fails_when_its_starter_has_lost_the_right(
     assert [event.operation for event in world.events] == ["CreateTable", "BatchCreatePartition"]
 
 
-def test_a_crawler_of_a_user_who_is_gone_does_not_run(world: Scheduled) -> None:
+def test_a_crawler_of_a_deleted_user_does_not_run(world: Scheduled) -> None:
     world.crawler(schedule="cron(0 12 * * ? *)", starter=Starter(caller=BEN, action="CreateCrawler"))
     assert f"{BEN.principal} does not exist any more" in str(world.next_run().message)
 

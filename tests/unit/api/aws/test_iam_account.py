@@ -76,7 +76,7 @@ def test_everything_of_an_account_at_once(client: Client) -> None:
     assert counted == {"Users": 1, "Groups": 1, "Roles": 1, "Policies": 1, "InstanceProfiles": 1, "Providers": 0}
 
 
-def test_a_services_own_role_is_made_and_deleted_by_its_operations_alone(client: Client) -> None:
+def test_only_its_own_operations_create_and_delete_a_service_linked_role(client: Client) -> None:
     iam = client("iam")
     role = iam.create_service_linked_role(AWSServiceName="lakeformation.amazonaws.com")["Role"]
     assert role["Arn"] == (

@@ -26,7 +26,7 @@ def _grants(client: Client, table: str) -> dict[str, list[str]]:
     }
 
 
-def test_without_authentication_nobody_locks_itself_out(client: Client) -> None:
+def test_without_authentication_no_caller_locks_itself_out(client: Client) -> None:
     lake = client("lakeformation")
     lake.put_data_lake_settings(DataLakeSettings={"DataLakeAdmins": [_principal(ADMIN)]})
     assert lake.get_data_lake_principal()["Identity"] == f"arn:aws:iam::{ACCOUNT}:root"

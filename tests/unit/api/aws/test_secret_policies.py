@@ -44,7 +44,7 @@ def _code(call: Callable[..., Any], **arguments: Any) -> str:
         (_policy(), "PublicPolicyException"),
     ],
 )  # fmt: skip
-def test_a_text_that_is_no_policy_of_the_secret_is_refused(client: Client, text: str, code: str) -> None:
+def test_text_that_is_not_a_policy_of_the_secret_is_refused(client: Client, text: str, code: str) -> None:
     secrets = client("secretsmanager")
     secrets.create_secret(Name="db", SecretString="x")
     assert _code(secrets.put_resource_policy, SecretId="db", ResourcePolicy=text, BlockPublicPolicy=True) == code

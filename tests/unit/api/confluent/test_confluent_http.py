@@ -127,7 +127,7 @@ def test_other_methods(api: ConfluentApi) -> None:
 @pytest.mark.parametrize(
     "content", [b"{", b"[" * 5_000, b"\xff", b'{"schema":"\\ud800"}', b'{"a":' * 200 + b"1" + b"}" * 200]
 )
-def test_refuses_what_is_no_json(api: ConfluentApi, content: bytes) -> None:
+def test_refuses_bodies_that_are_not_json(api: ConfluentApi, content: bytes) -> None:
     answer = api.http.post("/subjects/s/versions", content=content, headers={"content-type": "application/json"})
     assert (answer.status_code, answer.json()["error_code"]) == (400, 400)
 

@@ -88,7 +88,7 @@ def test_a_sessions_token_ends_with_the_session(tokens: BearerTokens, clock: Clo
         tokens.open(token)
 
 
-def test_a_token_of_another_server_or_for_something_else_is_none(tokens: BearerTokens) -> None:
+def test_a_token_of_another_server_or_for_another_purpose_is_refused(tokens: BearerTokens) -> None:
     seal = Sealer(bytes([1]) * 32)
     other = BearerTokens(seal=seal, sessions=Sessions(seal))
     for made_up in (other.issue(KEY)[0], "", "x", "\N{SNOWMAN}", "A" * 100_000):

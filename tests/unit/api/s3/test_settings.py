@@ -140,7 +140,9 @@ TOPIC = {"TopicArn": "arn:aws:sns:us-east-1:000000000000:t", "Events": ["s3:Obje
         ("list_bucket_inventory_configurations", {}, 501, "NotImplemented"),
     ],
 )  # fmt: skip
-def test_what_nobody_does_here_is_refused(s3: Any, operation: str, document: dict[str, Any], status: int, code: str) -> None:
+def test_settings_without_an_effect_here_are_refused(
+    s3: Any, operation: str, document: dict[str, Any], status: int, code: str
+) -> None:
     assert _code(getattr(s3, operation), **document) == (status, code)
 
 

@@ -61,8 +61,8 @@ def tags_of(request: Mapping[str, Any]) -> dict[str, str]:
 
 
 class _Tags:
-    def __init__(self, kinds: Mapping[str, _Tagged]) -> None:
-        self._kinds = kinds
+    def __init__(self, resource_types: Mapping[str, _Tagged]) -> None:
+        self._resource_types = resource_types
 
     def list(self, request: Mapping[str, Any], context: RequestContext) -> Mapping[str, Any]:
         # At most 50 tags, which fit on the smallest page that the operation has.
@@ -90,7 +90,7 @@ class _Tags:
         try:
             parsed = parse_arn(text)
             word, _, name = parsed.resource.partition("/")
-            resource_type = self._kinds.get(word)
+            resource_type = self._resource_types.get(word)
             if resource_type is None or (parsed.service, parsed.region, parsed.account) != (
                 "athena",
                 context.region,

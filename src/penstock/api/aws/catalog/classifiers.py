@@ -11,13 +11,13 @@ from penstock.errors import InvalidInput
 __all__ = ["operations"]
 
 _PAGE = 100
-_KINDS: dict[str, ClassifierKind] = {
+_TYPES: dict[str, ClassifierKind] = {
     "GrokClassifier": "grok",
     "XMLClassifier": "xml",
     "JsonClassifier": "json",
     "CsvClassifier": "csv",
 }
-_MEMBERS = {kind: member for member, kind in _KINDS.items()}
+_MEMBERS = {kind: member for member, kind in _TYPES.items()}
 
 
 def operations(service: ClassifierService) -> OperationSet:
@@ -54,11 +54,11 @@ def operations(service: ClassifierService) -> OperationSet:
 
 
 def _wanted(request: Request) -> tuple[str, ClassifierKind, dict[str, Any]]:
-    members = [member for member in _KINDS if request.get(member) is not None]
+    members = [member for member in _TYPES if request.get(member) is not None]
     if len(members) != 1:
-        raise InvalidInput(f"The request has {len(members)} classifiers.", remedy=f"Give one of {', '.join(_KINDS)}.")
+        raise InvalidInput(f"The request has {len(members)} classifiers.", remedy=f"Give one of {', '.join(_TYPES)}.")
     settings = dict(request[members[0]])
-    return settings.pop("Name"), _KINDS[members[0]], settings
+    return settings.pop("Name"), _TYPES[members[0]], settings
 
 
 def _shape(classifier: Classifier) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from penstock.errors import InvalidInput
 __all__ = ["simulation_handlers"]
 
 _MOST = 1_000  # actions times resources
-_KINDS = {"user": EntityKind.USER, "role": EntityKind.ROLE, "group": EntityKind.GROUP}
+_ENTITY_TYPES = {"user": EntityKind.USER, "role": EntityKind.ROLE, "group": EntityKind.GROUP}
 
 
 class _InvalidSimulation(InvalidInput):
@@ -55,7 +55,7 @@ def simulation_handlers(store: AccessStore, authorizer: Authorizer) -> dict[str,
 
 def _identity(store: AccessStore, account: str, arn: str) -> Identity:
     parts = arn.split(":", 5)
-    entity_type = _KINDS.get(parts[-1].partition("/")[0])
+    entity_type = _ENTITY_TYPES.get(parts[-1].partition("/")[0])
     if len(parts) != 6 or parts[2] != "iam" or entity_type is None:
         raise _InvalidSimulation(
             f"Invalid Entity Arn: {arn[:200]} does not clearly define entity type and name.",

@@ -147,7 +147,7 @@ class Endpoint:
         """Return the handler's response as JSON values."""
         if self._renderer is None:
             shape = self.service.model.operations[self.operation].get("output", {}).get("shape")
-            self._renderer = self.service.compiler.renderer(shape) if shape else _nothing
+            self._renderer = self.service.compiler.renderer(shape) if shape else _no_output
         return self._renderer(response)
 
     def encode(self, response: Mapping[str, Any], context: RequestContext) -> bytes:
@@ -278,5 +278,5 @@ def _empty(value: Any, path: str, broken: list[str]) -> Any:  # noqa: ARG001
     return {}
 
 
-def _nothing(value: Any) -> Any:  # noqa: ARG001
+def _no_output(value: Any) -> Any:  # noqa: ARG001
     return {}

@@ -247,8 +247,8 @@ class ShapeCompiler:
         return lambda value: base64.b64encode(value).decode()
 
     def _render_scalar(self, shape: Mapping[str, Any]) -> Renderer:
-        kinds: dict[str, Renderer] = {"string": str, "integer": int, "long": int, "double": float, "float": float}
-        return kinds.get(shape["type"], _same)
+        renderers: dict[str, Renderer] = {"string": str, "integer": int, "long": int, "double": float, "float": float}
+        return renderers.get(shape["type"], _same)
 
 
 def _number_checker(shape: Mapping[str, Any], shape_type: str, size: int) -> Checker:

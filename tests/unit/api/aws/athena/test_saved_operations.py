@@ -76,7 +76,7 @@ def test_a_token_makes_a_named_query_once(athena: Any) -> None:
         athena.create_named_query(**{**query, "QueryString": "SELECT 2"})
 
 
-def test_unprocessed_statements_are_told(athena: Any) -> None:
+def test_unprocessed_statements_are_listed_with_the_reason(athena: Any) -> None:
     answer = athena.batch_get_query_execution(QueryExecutionIds=["none"])
     assert answer["QueryExecutions"] == []
     [missing] = answer["UnprocessedQueryExecutionIds"]

@@ -60,7 +60,7 @@ def test_tags_are_kept_changed_and_removed(world: World, kind: str) -> None:
 
 
 @KINDS
-def test_an_update_leaves_tags_alone_and_a_deletion_ends_them(world: World, kind: str) -> None:
+def test_an_update_keeps_tags_and_a_deletion_removes_them(world: World, kind: str) -> None:
     make(world, kind, TAGS)
     operation, request = UPDATE[kind]
     world.call("glue", operation, **request)

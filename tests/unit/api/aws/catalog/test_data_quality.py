@@ -75,7 +75,7 @@ def test_rulesets_are_listed_page_by_page_by_what_is_asked(quality: Any) -> None
         ({"Tags": {"aws:a": "b"}}, "InvalidInputException"),
     ],
 )
-def test_what_is_no_ruleset_is_refused(quality: Any, change: dict[str, Any], code: str) -> None:
+def test_text_that_is_not_a_ruleset_is_refused(quality: Any, change: dict[str, Any], code: str) -> None:
     assert _code(quality.create_data_quality_ruleset, **{"Name": "checks", "Ruleset": RULES, **change}) == code
 
 

@@ -117,7 +117,7 @@ REFUSED = {
     "no columns": (_plain(StorageDescriptor={"Location": "s3://lake/x"}), "no columns"),
     "a type that Iceberg lacks": (
         _plain(StorageDescriptor={"Location": "s3://lake/x", "Columns": [{"Name": "a", "Type": "tinyint"}]}),
-        "Column a has the type tinyint, which Iceberg lacks",
+        "Column a: Iceberg has no type for tinyint",
     ),
     "no type": (
         _plain(StorageDescriptor={"Location": "s3://lake/x", "Columns": [{"Name": "a", "Type": "array<"}]}),

@@ -130,7 +130,7 @@ def test_refuses_a_signature_of_another_service(world: World) -> None:
 
 
 @pytest.mark.parametrize("body", [b"{", b"\xff", b"nul", b'{"a":1}x'])
-def test_refuses_what_is_no_json(world: World, body: bytes) -> None:
+def test_refuses_bodies_that_are_not_json(world: World, body: bytes) -> None:
     answer = world.call("AWSGlue.GetSchemaVersion", body)
     assert (answer.status, answer.body["__type"]) == (400, "SerializationException")
     assert "not JSON" in answer.message
