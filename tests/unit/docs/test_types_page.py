@@ -8,6 +8,6 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 def test_the_page_is_written_from_the_adapters() -> None:
-    command = [sys.executable, str(ROOT / "tools/types"), "--check"]
+    command = [sys.executable, str(ROOT / "tools/lake-types"), "--check"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
