@@ -12,7 +12,7 @@ import psutil
 from penstock.spark.commit.failpoints import POINTS
 from tests.integration.spark.commands import Command
 
-__all__ = ["Fault", "apply", "schedule"]
+__all__ = ["Fault", "apply", "one_of_each", "schedule"]
 
 Kind = Literal["kill", "kill-jvm", "pause", "stop"]
 
@@ -46,11 +46,29 @@ def schedule(seed: int, count: int, services: Sequence[str], points: Sequence[st
             chance.shuffle(order)
         found.append(Fault("kill", order.pop(), chance.randrange(2)))
         other: Kind = chance.choice(("kill-jvm", "pause", "stop"))
-        if other == "pause":
-            found.append(Fault(other, chance.choice(list(services)), chance.randrange(2), chance.uniform(0.5, 4.0)))
-        else:
-            found.append(Fault(other, "", chance.randrange(2), chance.uniform(0.0, 1.5)))
+        found.append(_from_outside(other, chance, services))
     return found[:count]
+
+
+def one_of_each(seed: int, services: Sequence[str]) -> list[Fault]:
+    """Return a fault of each kind, in an order from the seed, but kills first: they take the fewest batches.
+
+    The kills are between and after the sinks, where only a pipeline with several sinks has points: the others are those of
+    ``tests/integration/spark/test_kill.py``.
+    """
+    chance = random.Random(seed)
+    kills = [Fault("kill", point, chance.randrange(2)) for point in ("mid-sinks", "after-sinks")]
+    others: Sequence[Kind] = ("kill-jvm", "pause", "stop")
+    from_outside = [_from_outside(kind, chance, services) for kind in others]
+    chance.shuffle(kills)
+    chance.shuffle(from_outside)
+    return [*kills, *from_outside]
+
+
+def _from_outside(kind: Kind, chance: random.Random, services: Sequence[str]) -> Fault:
+    if kind == "pause":
+        return Fault(kind, chance.choice(list(services)), chance.randrange(2), chance.uniform(0.5, 4.0))
+    return Fault(kind, "", chance.randrange(2), chance.uniform(0.0, 1.5))
 
 
 def apply(fault: Fault, command: Command, services: Mapping[str, int]) -> None:
