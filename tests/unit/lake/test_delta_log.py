@@ -41,7 +41,7 @@ def test_a_log_is_read(tmp_path: Path) -> None:
         ('{"add":"' + "x" * (17 << 20) + '"}', "a line of more than"),
         (metadata(nested(300)), "levels"),
         ('{"metaData":{"schemaString":"' + "[" * 3_000 + '"}}', "cannot be read"),
-        ("[]", "no action"),
+        ("[]", "not an action"),
         ('{"add":7}', "cannot be read"),
         ("{", "cannot be read"),
     ],
