@@ -68,6 +68,6 @@ def test_a_driver_with_the_archive_alone_runs_the_pipeline(
         timeout=600,
         check=False,
     )
-    assert done.returncode == 0, done.stderr[-3000:]
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     assert f"Pipeline flights: 1 batches, {_COUNT} rows, 0 dead letters." in done.stdout
     assert sorted(row["id"] for row in rows(tmp_path)) == list(range(_COUNT))

@@ -381,7 +381,7 @@ def test_redshift_copies_and_unloads_through_its_folder(
             {**_NOWHERE, **_own_driver("/tmp/y.jar", "a.B")},
             r"Write the driver's file in S3: s3://BUCKET/KEY.jar",
         ),
-        ("postgresql", {**_NOWHERE, **_own_driver("s3://x/y.jar", "a B")}, "no name of a class"),
+        ("postgresql", {**_NOWHERE, **_own_driver("s3://x/y.jar", "a B")}, "is not a class name"),
         ("redshift", {"url": "jdbc:redshift://h/d", "dbtable": "t", "DbUser": "x"}, "DbUser of the redshift source"),
         ("redshift", {"url": "jdbc:redshift://h/d", "dbtable": "t", "tempdir_region": "here"}, "tempdir_region is 'here'"),
         ("redshift", {"url": "jdbc:redshift://h/d", "dbtable": "t", "extracopyoptions": "X"}, "and these are inserted"),
