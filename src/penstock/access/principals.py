@@ -92,8 +92,8 @@ class Caller:
     @property
     def user_name(self) -> str | None:
         """The user's name; None for roles and root."""
-        kind, _, rest = self.principal.split(":", 5)[-1].partition("/")
-        return rest.rpartition("/")[2] if kind == "user" else None
+        principal_type, _, rest = self.principal.split(":", 5)[-1].partition("/")
+        return rest.rpartition("/")[2] if principal_type == "user" else None
 
     @property
     def role_name(self) -> str | None:

@@ -154,11 +154,13 @@ def _print(names: list[str], kinds: list[str], rows: Iterator[Row], style: str) 
         writer.writerows(["" if value is None else value for value in row] for row in rows)
     elif style == "json":
         for row in rows:
-            values = {name: _json_value(value, kind) for name, value, kind in zip(names, row, kinds, strict=False)}
+            values = {
+                name: _json_value(value, column_type) for name, value, column_type in zip(names, row, kinds, strict=False)
+            }
             click.echo(json.dumps(values, ensure_ascii=False))
     elif style == "markdown":
         click.echo(f"| {' | '.join(map(_cell, names))} |")
-        click.echo(f"|{'|'.join('---:' if kind in _NUMBERS else '---' for kind in kinds)}|")
+        click.echo(f"|{'|'.join('---:' if column_type in _NUMBERS else '---' for column_type in kinds)}|")
         for row in rows:
             click.echo(f"| {' | '.join('' if value is None else _cell(value) for value in row)} |")
     else:
@@ -167,8 +169,8 @@ def _print(names: list[str], kinds: list[str], rows: Iterator[Row], style: str) 
 
 def _print_table(names: list[str], kinds: list[str], rows: Iterator[Row]) -> None:
     table = Table(show_edge=False, header_style="bold")
-    for name, kind in zip(names, kinds, strict=True):
-        table.add_column(name, justify="right" if kind in _NUMBERS else "left", overflow="fold")
+    for name, column_type in zip(names, kinds, strict=True):
+        table.add_column(name, justify="right" if column_type in _NUMBERS else "left", overflow="fold")
     count = 0
     for row in rows:
         cells = ["NULL" if value is None else value for value in row]
@@ -183,13 +185,13 @@ def _cell(text: str) -> str:
     return text.replace("\\", "\\\\").replace("|", "\\|").replace("\n", "<br>")
 
 
-def _json_value(value: str | None, kind: str) -> object:
+def _json_value(value: str | None, column_type: str) -> object:
     """Return numbers and booleans as JSON has them; all else, also NaN and decimals (JSON readers round them), as text."""
-    if value is None or kind not in {*_NUMBERS, "boolean"} or kind == "decimal":
+    if value is None or column_type not in {*_NUMBERS, "boolean"} or column_type == "decimal":
         return value
-    if kind == "boolean":
+    if column_type == "boolean":
         return value == "true"
-    if kind in {"float", "double"}:
+    if column_type in {"float", "double"}:
         number = float(value)
         return number if number - number == 0 else value
     return int(value)

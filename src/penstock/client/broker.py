@@ -63,9 +63,9 @@ class BrokerSettings:
 def broker_problem(error: KafkaError, brokers: str, topic: str, *, doing: str = "write to") -> PenstockError:
     """Return the error to show for an error of the Kafka client that was ``doing`` something with the topic."""
     code, text = error.code(), error.str()
-    for codes, kind, message, remedy in _MEANINGS:
+    for codes, error_class, message, remedy in _MEANINGS:
         if code in codes:
-            return kind(message.format(brokers=brokers, topic=topic, text=text, doing=doing), remedy=remedy)
+            return error_class(message.format(brokers=brokers, topic=topic, text=text, doing=doing), remedy=remedy)
     return EnvironmentProblem(
         f"The broker at {brokers} does not answer: {text}",
         remedy="Check that it runs, its address, and the security protocol.",

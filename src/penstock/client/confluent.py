@@ -175,9 +175,9 @@ def _read(raw: bytes, url: str) -> Any:
     return value
 
 
-def _member(value: Any, name: str, kind: type) -> Any:
+def _member(value: Any, name: str, expected: type) -> Any:
     member = value.get(name) if isinstance(value, dict) else None
-    if not isinstance(member, kind):
+    if not isinstance(member, expected):
         raise EnvironmentProblem(f"The schema registry's answer has no usable '{name}'.")
     return member
 

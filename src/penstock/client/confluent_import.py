@@ -341,10 +341,10 @@ class ConfluentImport:
         name = subject.removeprefix(":.:")
         return name if name.startswith(":.") else f":.{self._context}:{name}"
 
-    def _list(self, path: str, kind: type[T]) -> list[T]:
+    def _list(self, path: str, item_type: type[T]) -> list[T]:
         answer = self._source.request("GET", path)
-        if not isinstance(answer, list) or not all(type(item) is kind for item in answer):
-            raise EnvironmentProblem(f"{self._source.url}{path} did not answer with a list of {kind.__name__}.")
+        if not isinstance(answer, list) or not all(type(item) is item_type for item in answer):
+            raise EnvironmentProblem(f"{self._source.url}{path} did not answer with a list of {item_type.__name__}.")
         return answer
 
 

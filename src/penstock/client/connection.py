@@ -184,9 +184,9 @@ def _refusal(client: Any, what: str, error: ClientError, seconds: float) -> Pens
 
 def _by_code(code: str, text: str, where: str, status: int) -> PenstockError:
     if code in _BY_CODE:
-        kind = _BY_CODE[code]
-        remedy = "Check the access key, its secret and its permissions." if kind is AccessDenied else None
-        return kind(f"{text} {where}", remedy=remedy)
+        error_class = _BY_CODE[code]
+        remedy = "Check the access key, its secret and its permissions." if error_class is AccessDenied else None
+        return error_class(f"{text} {where}", remedy=remedy)
     if status >= 500:
         return EnvironmentProblem(f"{code} {text} {where}", remedy="The service failed; see its log and /readyz.")
     return InvalidInput(f"{code}: {text} {where}")

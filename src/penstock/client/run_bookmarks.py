@@ -75,6 +75,8 @@ class RunBookmarks:
                 remedy="Check that the server runs.",
             ) from error
         if answer.status_code != http.client.OK:
-            kind = _ERRORS.get(str(document.get("code")), EnvironmentProblem)
-            raise kind(str(document.get("message", f"The job's bookmark: the server answered with {answer.status_code}.")))
+            error_class = _ERRORS.get(str(document.get("code")), EnvironmentProblem)
+            raise error_class(
+                str(document.get("message", f"The job's bookmark: the server answered with {answer.status_code}."))
+            )
         return RunBookmark(job=document["job"], version=document["version"], document=document["document"])

@@ -276,10 +276,12 @@ def _policy(section: Section, *, limited: bool) -> FailurePolicy:
 
 def _responses(section: Section) -> tuple[str, ...]:
     kinds = section.texts("FunctionResponseTypes")
-    for kind in kinds:
-        if kind != "ReportBatchItemFailures":
+    for response_type in kinds:
+        if response_type != "ReportBatchItemFailures":
             raise section.fault(
-                f"'{kind}' is not a response type", key="FunctionResponseTypes", remedy="It can be ReportBatchItemFailures."
+                f"'{response_type}' is not a response type",
+                key="FunctionResponseTypes",
+                remedy="It can be ReportBatchItemFailures.",
             )
     return kinds
 
@@ -415,17 +417,17 @@ def _addresses(section: Section, key: str, listed: Sequence[str]) -> str:
 def _access(section: Section) -> KafkaAccess:
     secrets: dict[str, str] = {}
     for each in section.sections("SourceAccessConfigurations"):
-        kind = each.required("Type")
+        access_type = each.required("Type")
         uri = each.required("URI")
         each.done()
-        if kind not in _ACCESS:
-            raise each.fault(f"access by {kind} is not served", key="Type", remedy=f"It can be {', '.join(_ACCESS)}.")
-        field = "login" if kind in _LOGINS else kind
-        if field in secrets and kind not in _NETWORK:
-            raise each.fault(f"{kind} is a second way to log in", key="Type", remedy="Keep one of them.")
+        if access_type not in _ACCESS:
+            raise each.fault(f"access by {access_type} is not served", key="Type", remedy=f"It can be {', '.join(_ACCESS)}.")
+        field = "login" if access_type in _LOGINS else access_type
+        if field in secrets and access_type not in _NETWORK:
+            raise each.fault(f"{access_type} is a second way to log in", key="Type", remedy="Keep one of them.")
         secrets[field] = uri
-        if kind in _LOGINS:
-            secrets["mechanism"] = _LOGINS[kind]
+        if access_type in _LOGINS:
+            secrets["mechanism"] = _LOGINS[access_type]
     return KafkaAccess(
         login=secrets.get("login"),
         mechanism=secrets.get("mechanism", "SCRAM-SHA-512"),

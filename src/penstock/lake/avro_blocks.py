@@ -143,23 +143,23 @@ def read_rows(file: BinaryIO, *, most_bytes: int) -> Iterator[Any]:
             yield fastavro.schemaless_reader(source, schema, None)
 
 
-def _check_nesting(kind: Any, around: tuple[str, ...]) -> None:
-    if isinstance(kind, str) and kind and kind in around:
+def _check_nesting(schema: Any, around: tuple[str, ...]) -> None:
+    if isinstance(schema, str) and schema and schema in around:
         raise AvroFileError("has a schema of records within themselves")
     if len(around) > _MOST_LEVELS:
         raise AvroFileError(f"has a schema of more than {_MOST_LEVELS} levels")
-    named = isinstance(kind, dict) and kind.get("type") in ("record", "error")
-    inner = (*around, str(kind.get("name")).rpartition(".")[2] if named else "")
-    if isinstance(kind, list):
-        for branch in kind:
+    named = isinstance(schema, dict) and schema.get("type") in ("record", "error")
+    inner = (*around, str(schema.get("name")).rpartition(".")[2] if named else "")
+    if isinstance(schema, list):
+        for branch in schema:
             _check_nesting(branch, inner)
-    elif isinstance(kind, dict):
+    elif isinstance(schema, dict):
         for part in ("type", "items", "values"):
-            if isinstance(kind.get(part), dict | list | str):
+            if isinstance(schema.get(part), dict | list | str):
                 # Namespaces are ignored: the files that this refuses in addition are not manifests.
-                part_kind = kind[part]
+                part_kind = schema[part]
                 _check_nesting(part_kind.rpartition(".")[2] if isinstance(part_kind, str) else part_kind, inner)
-        for field in kind.get("fields") or ():
+        for field in schema.get("fields") or ():
             _check_nesting(field, (*inner, ""))
 
 

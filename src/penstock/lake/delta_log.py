@@ -91,11 +91,11 @@ class DeltaState:
         self.columns = [(each["name"], self._type(each["type"])) for each in fields]
         self.keys = list(metadata.get("partitionColumns") or ())
 
-    def _type(self, kind: Any) -> str:
+    def _type(self, delta_type: Any) -> str:
         try:
-            return stored(of_json(kind))
+            return stored(of_json(delta_type))
         except TypeMissing:
-            raise self.refused(f"it has a column of type {str(kind)[:100]}") from None
+            raise self.refused(f"it has a column of type {str(delta_type)[:100]}") from None
 
 
 def read_log(folder: Path, name: str, *, check: Callable[[Sequence[Path]], object] = lambda _: None) -> DeltaState:

@@ -128,15 +128,15 @@ class Snapshot:
             return None
         allowed = {"DESCRIBE"} if self._sees_all(principals) else set()
         for grant in self._of(principals):
-            kind, shape = kind_of(grant.resource), next(iter(grant.resource.values()))
-            if kind == "Database" and shape["Name"] == database:
+            resource_type, shape = kind_of(grant.resource), next(iter(grant.resource.values()))
+            if resource_type == "Database" and shape["Name"] == database:
                 allowed |= grant.permissions
-            elif kind == "LFTagPolicy" and shape["ResourceType"] == "DATABASE":
+            elif resource_type == "LFTagPolicy" and shape["ResourceType"] == "DATABASE":
                 if matches(self._expression(shape), self.tags.database(database)):
                     allowed |= grant.permissions
-            elif kind == "LFTagPolicy" and self._matches_within(shape, database):
+            elif resource_type == "LFTagPolicy" and self._matches_within(shape, database):
                 allowed.add("DESCRIBE")
-            elif kind in {"Table", "TableWithColumns", "DataCellsFilter"} and shape["DatabaseName"] == database:
+            elif resource_type in {"Table", "TableWithColumns", "DataCellsFilter"} and shape["DatabaseName"] == database:
                 allowed.add("DESCRIBE")  # a table's grant lets its database be seen
         return _with_implied(allowed, {"CREATE_TABLE", "ALTER", "DROP", "DESCRIBE"})
 
@@ -191,10 +191,10 @@ class Snapshot:
         if self._is_admin(principals):
             return True
         grantable: set[str] = set()
-        kind, shape = kind_of(resource), next(iter(resource.values()))
+        resource_type, shape = kind_of(resource), next(iter(resource.values()))
         for grant in self._of(principals):
             if grant.resource == resource or (
-                kind in {"TableWithColumns", "Table"}
+                resource_type in {"TableWithColumns", "Table"}
                 and "Name" in shape
                 and kind_of(grant.resource) == "Table"
                 and self._is_about(grant, shape["DatabaseName"], shape["Name"])
@@ -203,12 +203,12 @@ class Snapshot:
         return "ALL" in grantable or set(permissions) <= grantable
 
     def _rows(self, grant: Grant, database: str, table: str, columns: Sequence[str]) -> Iterable[Rows]:
-        kind, shape = kind_of(grant.resource), next(iter(grant.resource.values()))
-        if kind == "Table":
+        resource_type, shape = kind_of(grant.resource), next(iter(grant.resource.values()))
+        if resource_type == "Table":
             yield Rows(condition=None, columns=None)
-        elif kind == "TableWithColumns":
+        elif resource_type == "TableWithColumns":
             yield Rows(condition=None, columns=_chosen(shape, columns))
-        elif kind == "DataCellsFilter":
+        elif resource_type == "DataCellsFilter":
             document = self.filters.get((database, table, shape["Name"]))
             if document is not None:
                 yield Rows(condition=document.get("Row"), columns=_chosen(document, columns))
@@ -218,14 +218,14 @@ class Snapshot:
             yield Rows(condition=None, columns=None if len(tagged) == len(columns) else tagged)
 
     def _is_about(self, grant: Grant, database: str, table: str) -> bool:
-        kind, shape = kind_of(grant.resource), next(iter(grant.resource.values()))
-        if kind == "Table":
+        resource_type, shape = kind_of(grant.resource), next(iter(grant.resource.values()))
+        if resource_type == "Table":
             return shape["DatabaseName"] == database and ("TableWildcard" in shape or shape["Name"] == table)
-        if kind == "TableWithColumns":
+        if resource_type == "TableWithColumns":
             return bool(shape["DatabaseName"] == database and shape["Name"] == table)
-        if kind == "DataCellsFilter":
+        if resource_type == "DataCellsFilter":
             return bool(shape["DatabaseName"] == database and shape["TableName"] == table)
-        if kind != "LFTagPolicy" or shape["ResourceType"] != "TABLE":
+        if resource_type != "LFTagPolicy" or shape["ResourceType"] != "TABLE":
             return False
         expression = self._expression(shape)
         if matches(expression, self.tags.table(database, table)):

@@ -45,13 +45,13 @@ ALLOWED_ON: Mapping[str, frozenset[str]] = {
 """The permissions that can be granted on each kind (developer guide, "Lake Formation permissions reference")."""
 
 
-def check_permissions(permissions: Iterable[str], kind: str) -> None:
-    """Raise :class:`InvalidRequest` for permissions that a resource of ``kind`` does not have."""
-    wrong = sorted(set(permissions) - ALLOWED_ON[kind])
+def check_permissions(permissions: Iterable[str], resource_type: str) -> None:
+    """Raise :class:`InvalidRequest` for permissions that a resource of ``resource_type`` does not have."""
+    wrong = sorted(set(permissions) - ALLOWED_ON[resource_type])
     if wrong:
         raise InvalidRequest(
-            f"Permissions {', '.join(wrong)} cannot be granted on {kind}.",
-            remedy=f"{kind} has {', '.join(sorted(ALLOWED_ON[kind]))}.",
+            f"Permissions {', '.join(wrong)} cannot be granted on {resource_type}.",
+            remedy=f"{resource_type} has {', '.join(sorted(ALLOWED_ON[resource_type]))}.",
         )
 
 
@@ -65,10 +65,10 @@ def kind_of(resource: Shape) -> str:
 
 def canonical(resource: Shape, account: str) -> dict[str, Any]:
     """Return the canonical form. Raises :class:`InvalidRequest` for another account's catalog or a part that is missing."""
-    kind = kind_of(resource)
-    shape = resource[kind]
+    resource_type = kind_of(resource)
+    shape = resource[resource_type]
     check_own(shape, account)
-    return {kind: _CANONICAL[kind](shape)}
+    return {resource_type: _CANONICAL[resource_type](shape)}
 
 
 def check_own(shape: Shape, account: str) -> None:
@@ -181,12 +181,12 @@ def key_of(resource: Shape) -> str:
 
 def shown(resource: Shape, account: str) -> dict[str, Any]:
     """Return the resource as the API's answers have it, with the account's catalog id."""
-    kind = kind_of(resource)
-    shape = dict(resource[kind])
-    if kind == "Table" and "TableWildcard" in shape:
+    resource_type = kind_of(resource)
+    shape = dict(resource[resource_type])
+    if resource_type == "Table" and "TableWildcard" in shape:
         shape["Name"] = "ALL_TABLES"
-    if kind == "DataCellsFilter":
+    if resource_type == "DataCellsFilter":
         shape["TableCatalogId"] = account
-    elif kind != "Catalog":
+    elif resource_type != "Catalog":
         shape["CatalogId"] = account
-    return {kind: shape}
+    return {resource_type: shape}

@@ -353,12 +353,12 @@ class LakeFormation:
 
     @staticmethod
     def _places(target: Mapping[str, Any]) -> Sequence[str]:
-        kind, shape = kind_of(target), next(iter(target.values()))
-        if kind == "Catalog":
+        resource_type, shape = kind_of(target), next(iter(target.values()))
+        if resource_type == "Catalog":
             return ["catalog"]
-        if kind == "Database":
+        if resource_type == "Database":
             return [shape["Name"]]
-        if kind in {"Table", "TableWithColumns"} and "Name" in shape:
+        if resource_type in {"Table", "TableWithColumns"} and "Name" in shape:
             return [f"{shape['DatabaseName']}.{shape['Name']}"]
         raise InvalidRequest(f"{EVERYONE} has permissions on the catalog, databases and named tables alone.")
 
@@ -367,10 +367,10 @@ class LakeFormation:
         self.forget_snapshot()
 
 
-def check_defaults(defaults: Defaults, kind: str) -> None:
+def check_defaults(defaults: Defaults, resource_type: str) -> None:
     """Raise :class:`InvalidRequest` for permissions that a new ``Database`` or ``Table`` cannot have."""
     for each in defaults:
-        check_permissions(each.get("Permissions") or (), kind)
+        check_permissions(each.get("Permissions") or (), resource_type)
 
 
 def _principal_of(request: Mapping[str, Any]) -> str | None:
@@ -399,11 +399,11 @@ def _within(resource: Mapping[str, Any], database: str, table: str | None) -> bo
 
 def _moved(resource: Mapping[str, Any], old: tuple[str, str], new: tuple[str, str]) -> dict[str, Any] | None:
     """Return the resource of a grant on the table ``old`` for the table ``new``; None if it is about something else."""
-    kind, shape = kind_of(resource), next(iter(resource.values()))
-    named = {"Table": "Name", "TableWithColumns": "Name", "DataCellsFilter": "TableName"}.get(kind)
+    resource_type, shape = kind_of(resource), next(iter(resource.values()))
+    named = {"Table": "Name", "TableWithColumns": "Name", "DataCellsFilter": "TableName"}.get(resource_type)
     if named is None or (shape["DatabaseName"], shape.get(named)) != old:
         return None
-    return {kind: {**shape, "DatabaseName": new[0], named: new[1]}}
+    return {resource_type: {**shape, "DatabaseName": new[0], named: new[1]}}
 
 
 def _grant(document: Document) -> Grant:

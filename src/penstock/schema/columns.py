@@ -20,10 +20,10 @@ class HiveColumn:
     comment: str | None = None
 
 
-def hive_column(name: str, kind: LakeType, comment: str | None, *, path: str) -> HiveColumn:
+def hive_column(name: str, lake_type: LakeType, comment: str | None, *, path: str) -> HiveColumn:
     """Return the column. Raise :class:`NoColumns` if its type is longer than the catalog holds; ``path`` is for messages."""
     try:
-        return HiveColumn(name=name, type=render(kind), comment=comment)
+        return HiveColumn(name=name, type=render(lake_type), comment=comment)
     except TypeTooLong as error:
         raise NoColumns(
             f"{path}: {error.message}", remedy="Flatten the schema, or repeat nested types less often."

@@ -32,7 +32,7 @@ def random_password(rules: PasswordRules) -> str:
         (rules.numbers, string.digits),
         (rules.punctuation, string.punctuation),
     )
-    left = ["".join(each for each in kind if each not in rules.excluded) for included, kind in kinds if included]
+    left = ["".join(each for each in characters if each not in rules.excluded) for included, characters in kinds if included]
     required = left if rules.each else []
     if not all(required):
         raise InvalidSecretParameter(
@@ -47,7 +47,7 @@ def random_password(rules: PasswordRules) -> str:
             f"Password length {rules.length} is too short based on the required types.",
             remedy=f"Ask for {len(required)} characters or more.",
         )
-    chosen = [secrets.choice(kind) for kind in required]
+    chosen = [secrets.choice(characters) for characters in required]
     chosen += [secrets.choice(letters) for _ in range(rules.length - len(chosen))]
     secrets.SystemRandom().shuffle(chosen)
     return "".join(chosen)

@@ -302,8 +302,13 @@ class SecretsService:
             parts = parse_arn(secret_id)
         except InvalidInput:
             return None
-        kind, _, name = parts.resource.partition(":")
-        if (parts.service, parts.region, parts.account, kind) != ("secretsmanager", self._region, account, "secret"):
+        resource_type, _, name = parts.resource.partition(":")
+        if (parts.service, parts.region, parts.account, resource_type) != (
+            "secretsmanager",
+            self._region,
+            account,
+            "secret",
+        ):
             return None
         return self._alive(self._store.by_name(account, name))
 

@@ -93,11 +93,11 @@ def _bare_protobuf(schema: SchemaText) -> Callable[[bytes], Any]:
     from penstock.serdes.protobuf.decoder import ProtobufSchema  # noqa: PLC0415
 
     compiled = ProtobufSchema(schema)
-    kind = compiled.message(compiled.first_name())
+    message_class = compiled.message(compiled.first_name())
 
     def read(data: bytes) -> Any:
         try:
-            return kind.FromString(data)
+            return message_class.FromString(data)
         except DecodeError as error:
             raise MalformedPayload(
                 f"The data ({len(data)} bytes) is not a message {compiled.first_name()}: {error}"

@@ -364,12 +364,12 @@ _KINDS: dict[object, str] = {
 def _check_types(config: PlatformConfig) -> None:
     for each in fields(config):
         value = getattr(config, each.name)
-        kind = get_origin(each.type) or each.type
-        if type(value) is not kind and not (kind is float and type(value) is int):
-            raise TypeError(f"{each.name} is {value!r} and must be {_KINDS[kind]}")
+        field_type = get_origin(each.type) or each.type
+        if type(value) is not field_type and not (field_type is float and type(value) is int):
+            raise TypeError(f"{each.name} is {value!r} and must be {_KINDS[field_type]}")
         if each.name.endswith("_port") and not (0 < value < 65536 or value == each.default):
             raise ValueError(f"{each.name} is {value}, which is not a port")
-        if kind in {int, float} and value < 0:
+        if field_type in {int, float} and value < 0:
             raise ValueError(f"{each.name} is {value}, which is below 0")
     if not all(type(file) is str for file in config.oidc_keys.values()):
         raise TypeError("oidc_keys must name a file for each issuer")

@@ -40,6 +40,6 @@ def _check_regionless(place: str, parts: list[str], shown: str) -> None:
     # An access point of S3 has a region and an account.
     if region not in ("", "*") and (service == "iam" or (service == "s3" and not account)):
         raise MalformedPolicy(place, f"{shown} cannot contain a region: {service.upper()} is global")
-    kind = resource.partition("/")[0]
-    if service == "iam" and not resource.startswith(_IAM) and kind != "root" and not set(kind) & set("*?"):
+    resource_type = resource.partition("/")[0]
+    if service == "iam" and not resource.startswith(_IAM) and resource_type != "root" and not set(resource_type) & set("*?"):
         raise MalformedPolicy(place, f"{shown} is not a resource of IAM: use one of {', '.join(_IAM)}, or *")

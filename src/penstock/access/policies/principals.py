@@ -78,13 +78,13 @@ def parse_principal(place: str, value: Any, *, excluded: bool) -> PrincipalEleme
     aws: list[str] = []
     federated: list[str] = []
     services: list[str] = []
-    for kind, entries in value.items():
-        if kind not in _KINDS:
-            raise MalformedPolicy(place, f"has the kind '{str(kind)[:60]}'; known are {', '.join(sorted(_KINDS))}")
-        texts = texts_of(f"{place}.{kind}", entries)
-        aws.extend(texts if kind == "AWS" else ())
-        federated.extend(texts if kind == "Federated" else ())
-        services.extend(texts if kind == "Service" else ())
+    for principal_type, entries in value.items():
+        if principal_type not in _KINDS:
+            raise MalformedPolicy(place, f"has the kind '{str(principal_type)[:60]}'; known are {', '.join(sorted(_KINDS))}")
+        texts = texts_of(f"{place}.{principal_type}", entries)
+        aws.extend(texts if principal_type == "AWS" else ())
+        federated.extend(texts if principal_type == "Federated" else ())
+        services.extend(texts if principal_type == "Service" else ())
     return PrincipalElement(
         everybody="*" in aws,
         accounts=frozenset(account for text in aws if (account := _account(text)) is not None),

@@ -60,33 +60,33 @@ def family(name: str, hive_type: str | None) -> str:
     return _FAMILIES[base]
 
 
-def article(kind: str) -> str:
+def article(type_name: str) -> str:
     """Return the family with its article, for messages: ``an integer``."""
-    return f"an {kind}" if kind[0] in "aeiou" else f"a {kind}"
+    return f"an {type_name}" if type_name[0] in "aeiou" else f"a {type_name}"
 
 
-def reader(name: str, kind: str) -> Callable[[str], Scalar]:
-    """Return a parser of values of family ``kind``; it raises :class:`InvalidInput` for text of another."""
-    convert = _CONVERTERS.get(kind, str)
+def reader(name: str, key_type: str) -> Callable[[str], Scalar]:
+    """Return a parser of values of family ``key_type``; it raises :class:`InvalidInput` for text of another."""
+    convert = _CONVERTERS.get(key_type, str)
 
     def read(text: str) -> Scalar:
         try:
             return convert(text)
         except (ValueError, InvalidOperation):
             raise InvalidInput(
-                f"'{text[:100]}' is not a value of partition key {name}, which is {article(kind)}.",
+                f"'{text[:100]}' is not a value of partition key {name}, which is {article(key_type)}.",
                 remedy="Correct the expression.",
             ) from None
 
     return read
 
 
-def literal_reader(name: str, kind: str) -> Callable[[str], Scalar]:
+def literal_reader(name: str, key_type: str) -> Callable[[str], Scalar]:
     """Return a parser of an expression's literals, as :func:`reader` for values: a timestamp has its time of day there."""
-    read = reader(name, kind)
+    read = reader(name, key_type)
 
     def read_literal(text: str) -> Scalar:
-        if kind == "timestamp" and not _WHOLE_TIMESTAMP.fullmatch(text):
+        if key_type == "timestamp" and not _WHOLE_TIMESTAMP.fullmatch(text):
             raise InvalidInput(
                 f"'{text[:100]}' is not a timestamp, which partition key {name} is. "
                 "Timestamp format must be yyyy-mm-dd hh:mm:ss[.fffffffff]",

@@ -112,7 +112,7 @@ def _format(sides: Sequence[_Definition], wanted: str | None) -> str:
         raise InvalidInput(f"One version is {registered[0]}, the other {registered[1]}: they cannot be compared.")
     named = {side.data_format: side.name for side in sides if side.data_format}
     if not registered and wanted is None and len(named) > 1:
-        formats = " and ".join(f"{name} is {kind}" for kind, name in named.items())
+        formats = " and ".join(f"{name} is {data_format}" for data_format, name in named.items())
         raise InvalidInput(
             f"By their names {formats}: they cannot be compared.",
             remedy=f"If a name is wrong, give --data-format {', '.join(sorted(FORMATS))}.",

@@ -144,13 +144,13 @@ def issuer_keys(texts: tuple[str, ...]) -> dict[str, Path]:
 
 
 def _with(command: F, options: tuple[tuple[str, Any, object, str], ...], *, kept: bool) -> F:
-    for names, kind, default, about in reversed(options):
+    for names, option_type, default, about in reversed(options):
         shown = ("off", "on")[default] if isinstance(default, bool) else default
         if kept:
-            command = click.option(names, type=kind, default=None, help=f"{about} [default: {shown}]")(command)
+            command = click.option(names, type=option_type, default=None, help=f"{about} [default: {shown}]")(command)
         else:
             show = not isinstance(default, bool)
-            command = click.option(names, type=kind, default=default, show_default=show, help=about)(command)
+            command = click.option(names, type=option_type, default=default, show_default=show, help=about)(command)
     return command
 
 

@@ -51,10 +51,10 @@ def command(  # noqa: PLR0917 - click passes them by name
 ) -> None:
     """Submit the pipeline in PIPELINE.yaml to a cluster, with everything that its driver needs."""
     pipeline = read_pipeline(pipeline_file)
-    kind = cluster_kind(master)
-    of_aws = kind in {"emr-serverless", "glue"}
+    cluster = cluster_kind(master)
+    of_aws = cluster in {"emr-serverless", "glue"}
     if of_aws and (role is None or not artefacts.startswith("s3://")):
-        raise InvalidInput(f"{kind} needs a role, and artefacts on S3.", remedy="Give --role and --artefacts s3://….")
+        raise InvalidInput(f"{cluster} needs a role, and artefacts on S3.", remedy="Give --role and --artefacts s3://….")
     prepared = _prepared(pipeline, pipeline_file, artefacts, upload=not only_print)
     flags = [flag for flag, is_set in (("--once", once), ("--resume-from-ledger", resume_from_ledger)) if is_set]
     settings = {
@@ -62,9 +62,9 @@ def command(  # noqa: PLR0917 - click passes them by name
         **spark_settings(configuration),
     }
     submission = Submission(**prepared, name=pipeline.name, master=master, arguments=flags, configuration=settings)
-    if kind == "emr-serverless":
+    if cluster == "emr-serverless":
         _call("emr-serverless", "start_job_run", emr_request(submission, role=role or ""), only_print)
-    elif kind == "glue":
+    elif cluster == "glue":
         job, start = glue_requests(submission, role=role or "", version=glue_version)
         _call("glue", "create_job", job, only_print)
         _call("glue", "start_job_run", start, only_print)

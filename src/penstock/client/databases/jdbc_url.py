@@ -96,14 +96,14 @@ def _with(address: DatabaseAddress, name: str, value: str) -> DatabaseAddress:
     )
 
 
-def glue_address(name: str, kind: str, properties: Mapping[str, str]) -> tuple[DatabaseAddress, str | None]:
-    """Return the address in a Glue connection ``name`` of type ``kind``, and the id of the secret that has its login.
+def glue_address(name: str, connection_type: str, properties: Mapping[str, str]) -> tuple[DatabaseAddress, str | None]:
+    """Return the address in the Glue connection ``name``, and the id of the secret that has its login.
 
     Properties: https://docs.aws.amazon.com/glue/latest/webapi/API_Connection.html. Raises :class:`InvalidInput` for a
     connection of another type, without a URL, or with a certificate in S3, which is not read.
     """
-    if kind not in {"JDBC", "POSTGRESQL", "REDSHIFT"}:
-        raise InvalidInput(f"Connection {name} is of type {kind}.", remedy="Give one of type JDBC.")
+    if connection_type not in {"JDBC", "POSTGRESQL", "REDSHIFT"}:
+        raise InvalidInput(f"Connection {name} is of type {connection_type}.", remedy="Give one of type JDBC.")
     url = properties.get("JDBC_CONNECTION_URL")
     if not url:
         raise InvalidInput(f"Connection {name} has no JDBC_CONNECTION_URL.", remedy="Set it.")

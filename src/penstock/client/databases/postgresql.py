@@ -170,8 +170,8 @@ def database_error(fields: dict[str, str], address: DatabaseAddress, owner: str)
     state, message = fields.get("C", ""), fields.get("M", "no reason given").rstrip(".")
     where = f"{owner}: {address.text}"
     details = "".join(f"; {fields[key].splitlines()[0][:200].rstrip('.')}" for key in ("D", "W") if fields.get(key))
-    kind, what, remedy = _answer(state, address)
-    return kind(f"{where} {what}: {message}{details}." if what else f"{where}: {message}{details}.", remedy=remedy)
+    error_class, what, remedy = _answer(state, address)
+    return error_class(f"{where} {what}: {message}{details}." if what else f"{where}: {message}{details}.", remedy=remedy)
 
 
 def _answer(state: str, address: DatabaseAddress) -> tuple[type[PenstockError], str, str]:

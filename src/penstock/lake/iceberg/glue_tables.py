@@ -87,12 +87,12 @@ def view_input(name: str, document: Document, location: str, current: Table | No
     )
 
 
-def _parameters(kind: str, location: str, current: Table | None) -> Mapping[str, str]:
+def _parameters(table_type: str, location: str, current: Table | None) -> Mapping[str, str]:
     kept = {} if current is None else dict(current.parameters)
     kept.pop(_PREVIOUS, None)
     if current is not None and METADATA_LOCATION in current.parameters:
         kept[_PREVIOUS] = current.parameters[METADATA_LOCATION]
-    return {**kept, _KIND: kind, METADATA_LOCATION: location}
+    return {**kept, _KIND: table_type, METADATA_LOCATION: location}
 
 
 def _columns(document: Document) -> tuple[Column, ...]:
@@ -134,9 +134,9 @@ def schema_of(columns: Sequence[Column]) -> Document:
     fields = []
     for each in columns:
         try:
-            kind = iceberg.render(hive.parse(each.type or "string"), ids)
+            iceberg_type = iceberg.render(hive.parse(each.type or "string"), ids)
         except (hive.TypeUnreadable, TypeMissing) as error:
             raise BadDocument(f"Column {each.name}: {error.message}", remedy=error.remedy) from None
-        field = {"id": next(ids), "name": each.name, "required": False, "type": kind}
+        field = {"id": next(ids), "name": each.name, "required": False, "type": iceberg_type}
         fields.append({**field, "doc": each.comment} if each.comment else field)
     return {"type": "struct", "schema-id": 0, "fields": fields}

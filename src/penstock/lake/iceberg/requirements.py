@@ -33,21 +33,21 @@ def is_create(requirements: Sequence[Document]) -> bool:
 def check_requirements(requirements: Sequence[Document], table: Document | None) -> None:
     """Raise :class:`RequirementFailed` unless all hold for ``table``, None if it does not exist."""
     for requirement in requirements:
-        kind = text(requirement, "type", "a requirement")
-        if kind == _CREATE:
+        requirement_type = text(requirement, "type", "a requirement")
+        if requirement_type == _CREATE:
             if table is not None:
                 raise RequirementFailed("Requirement failed: table already exists")
-        elif kind not in {_UUID, _REF, *_NUMBERS}:
-            raise NotSupported(f"The requirement '{kind[:100]}' is not supported.")
+        elif requirement_type not in {_UUID, _REF, *_NUMBERS}:
+            raise NotSupported(f"The requirement '{requirement_type[:100]}' is not supported.")
         elif table is None:
             raise RequirementFailed("Requirement failed: the table does not exist")
-        elif kind == _UUID:
-            _check_uuid(text(requirement, "uuid", kind), table)
-        elif kind == _REF:
+        elif requirement_type == _UUID:
+            _check_uuid(text(requirement, "uuid", requirement_type), table)
+        elif requirement_type == _REF:
             _check_ref(requirement, table)
         else:
-            name, member, shown = _NUMBERS[kind]
-            _check_number(optional_integer(requirement, name, kind), table.get(member), shown)
+            name, member, shown = _NUMBERS[requirement_type]
+            _check_number(optional_integer(requirement, name, requirement_type), table.get(member), shown)
 
 
 def _check_uuid(expected: str, table: Document) -> None:

@@ -88,27 +88,27 @@ def _fresh_fields(fields: list[Document], ids: Iterator[int]) -> list[dict[str, 
     return [{**field, "type": _fresh_type(field["type"], ids)} for field in numbered]
 
 
-def _fresh_type(kind: Any, ids: Iterator[int]) -> Any:
-    if isinstance(kind, str):
-        return kind
-    if kind["type"] == "struct":
-        return {**kind, "fields": _fresh_fields(kind["fields"], ids)}
-    if kind["type"] == "list":
+def _fresh_type(iceberg_type: Any, ids: Iterator[int]) -> Any:
+    if isinstance(iceberg_type, str):
+        return iceberg_type
+    if iceberg_type["type"] == "struct":
+        return {**iceberg_type, "fields": _fresh_fields(iceberg_type["fields"], ids)}
+    if iceberg_type["type"] == "list":
         element = next(ids)
-        return {**kind, "element-id": element, "element": _fresh_type(kind["element"], ids)}
+        return {**iceberg_type, "element-id": element, "element": _fresh_type(iceberg_type["element"], ids)}
     key, value = next(ids), next(ids)
     return {
-        **kind,
+        **iceberg_type,
         "key-id": key,
         "value-id": value,
-        "key": _fresh_type(kind["key"], ids),
-        "value": _fresh_type(kind["value"], ids),
+        "key": _fresh_type(iceberg_type["key"], ids),
+        "value": _fresh_type(iceberg_type["value"], ids),
     }
 
 
-def hive_type(kind: Any) -> str:
+def hive_type(iceberg_type: Any) -> str:
     """Return Hive's name of a type, as Iceberg's Java GlueCatalog writes it to a table's columns."""
-    return hive.render(iceberg.in_glue(iceberg.parse(kind)))
+    return hive.render(iceberg.in_glue(iceberg.parse(iceberg_type)))
 
 
 def _walk(schema: Document, version: int | None) -> Iterator[tuple[int, Field]]:
@@ -131,33 +131,36 @@ def _fields(struct: Document, path: str, version: int | None, *, depth: int, rep
         yield from _below(field.get("type"), full, version, depth=depth + 1, repeated=repeated)
 
 
-def _below(kind: Any, path: str, version: int | None, *, depth: int, repeated: bool) -> Iterator[tuple[int, Field]]:
+def _below(iceberg_type: Any, path: str, version: int | None, *, depth: int, repeated: bool) -> Iterator[tuple[int, Field]]:
     if depth > _MAX_DEPTH:
         raise BadDocument(f"The schema is nested more than {_MAX_DEPTH} levels deep.")
-    if isinstance(kind, str):
+    if isinstance(iceberg_type, str):
         if version is not None:
-            _check_primitive(kind, path, version)
+            _check_primitive(iceberg_type, path, version)
         return
-    if not isinstance(kind, Mapping):
+    if not isinstance(iceberg_type, Mapping):
         raise BadDocument(f"The field '{path[:100]}' has no type.")
-    name = str(kind.get("type"))
+    name = str(iceberg_type.get("type"))
     if name == "struct":
-        yield from _fields(kind, path, version, depth=depth, repeated=repeated)
+        yield from _fields(iceberg_type, path, version, depth=depth, repeated=repeated)
     elif name in {"list", "map"}:
         for part in ("element",) if name == "list" else ("key", "value"):
             inner = f"{path}.{part}"
-            yield integer(kind, f"{part}-id", f"the {name} '{path[:100]}'"), Field(inner, kind.get(part), True)
-            yield from _below(kind.get(part), inner, version, depth=depth + 1, repeated=True)
+            yield (
+                integer(iceberg_type, f"{part}-id", f"the {name} '{path[:100]}'"),
+                Field(inner, iceberg_type.get(part), True),
+            )
+            yield from _below(iceberg_type.get(part), inner, version, depth=depth + 1, repeated=True)
     else:
         raise BadDocument(f"The field '{path[:100]}' has the unknown type {name[:100]!r}.")
 
 
-def _check_primitive(kind: str, path: str, version: int) -> None:
+def _check_primitive(primitive: str, path: str, version: int) -> None:
     try:
-        needed = iceberg.format_version(kind)
+        needed = iceberg.format_version(primitive)
     except TypeMissing as error:
-        raise BadDocument(f"The field '{path[:100]}' has the type {kind}; {error.message}") from None
+        raise BadDocument(f"The field '{path[:100]}' has the type {primitive}; {error.message}") from None
     if needed is None:
-        raise BadDocument(f"The field '{path[:100]}' has the unknown type {kind[:100]!r}.")
+        raise BadDocument(f"The field '{path[:100]}' has the unknown type {primitive[:100]!r}.")
     if version < needed:
-        raise NotSupported(f"The field '{path[:100]}' has the type {kind}, which needs format version {needed}.")
+        raise NotSupported(f"The field '{path[:100]}' has the type {primitive}, which needs format version {needed}.")

@@ -65,16 +65,16 @@ def _count_rows(table: dict[str, Any], snapshot: Document) -> None:
 def set_ref(table: dict[str, Any], update: Document, changes: Changes) -> None:
     """Create a branch or a tag, or move it to another snapshot."""
     name = text(update, "ref-name", "set-snapshot-ref")
-    kind = text(update, "type", "set-snapshot-ref")
+    ref_type = text(update, "type", "set-snapshot-ref")
     number = integer(update, "snapshot-id", "set-snapshot-ref")
-    ref: dict[str, Any] = {"snapshot-id": number, "type": kind}
-    if kind not in {"branch", "tag"} or (name == MAIN and kind != "branch"):
-        raise BadDocument(f"The ref '{name[:100]}' cannot be of type '{kind[:50]}'.")
+    ref: dict[str, Any] = {"snapshot-id": number, "type": ref_type}
+    if ref_type not in {"branch", "tag"} or (name == MAIN and ref_type != "branch"):
+        raise BadDocument(f"The ref '{name[:100]}' cannot be of type '{ref_type[:50]}'.")
     for member_name in _RETENTION:
         value = optional_integer(update, member_name, "set-snapshot-ref")
         if value is not None:
-            if value <= 0 or (kind == "tag" and member_name != "max-ref-age-ms"):
-                raise BadDocument(f"'{member_name}' of the {kind} '{name[:100]}' cannot be {value}.")
+            if value <= 0 or (ref_type == "tag" and member_name != "max-ref-age-ms"):
+                raise BadDocument(f"'{member_name}' of the {ref_type} '{name[:100]}' cannot be {value}.")
             ref[member_name] = value
     snapshot = next((each for each in table["snapshots"] if each.get("snapshot-id") == number), None)
     if snapshot is None:

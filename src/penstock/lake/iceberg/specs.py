@@ -137,20 +137,22 @@ def _transform(field: Document) -> str:
 def _check_source(source: Field | None, transform: str, what: str, source_id: int) -> None:
     if source is None:
         raise BadDocument(f"Cannot find source column for {what}: the schema has no field {source_id}.")
-    kind = source.type
-    if not isinstance(kind, str) or source.repeated:
+    source_type = source.type
+    if not isinstance(source_type, str) or source.repeated:
         raise BadDocument(f"Cannot derive a {what} from '{source.name[:100]}', which is not a primitive column.")
     name = transform.partition("[")[0]
     allowed = {
-        "truncate": kind in _TRUNCATED or kind.startswith("decimal"),
-        "bucket": kind not in _UNHASHED and not kind.startswith("geo"),
-        "hour": kind in _TIMES,
-        **dict.fromkeys(("year", "month", "day"), kind in _TIMES or kind == "date"),
-        "identity": kind not in {"variant"} and not kind.startswith("geo"),
+        "truncate": source_type in _TRUNCATED or source_type.startswith("decimal"),
+        "bucket": source_type not in _UNHASHED and not source_type.startswith("geo"),
+        "hour": source_type in _TIMES,
+        **dict.fromkeys(("year", "month", "day"), source_type in _TIMES or source_type == "date"),
+        "identity": source_type not in {"variant"} and not source_type.startswith("geo"),
         "void": True,
     }
     if not allowed[name]:
-        raise BadDocument(f"Invalid source type {kind} of '{source.name[:100]}' for transform {transform} of a {what}.")
+        raise BadDocument(
+            f"Invalid source type {source_type} of '{source.name[:100]}' for transform {transform} of a {what}."
+        )
 
 
 def _moved(fields: Sequence[Document], schema: Document, fresh: Document) -> list[dict[str, Any]]:

@@ -84,10 +84,10 @@ def read_view(document: Any) -> dict[str, Any]:
 def check_view_requirements(requirements: Sequence[Document], view: Document) -> None:
     """Raise :class:`RequirementFailed` unless all hold."""
     for requirement in requirements:
-        kind = text(requirement, "type", "a requirement")
-        if kind != "assert-view-uuid":
-            raise NotSupported(f"The requirement '{kind[:100]}' of views is not supported.")
-        expected = text(requirement, "uuid", kind)
+        requirement_type = text(requirement, "type", "a requirement")
+        if requirement_type != "assert-view-uuid":
+            raise NotSupported(f"The requirement '{requirement_type[:100]}' of views is not supported.")
+        expected = text(requirement, "uuid", requirement_type)
         if expected.lower() != view["view-uuid"].lower():
             raise RequirementFailed(
                 f"Requirement failed: view UUID does not match: expected {view['view-uuid']} != {expected[:50]}"

@@ -145,10 +145,10 @@ def _catalog(section: Section | None) -> IcebergCatalog:
     if section is None:
         return IcebergCatalog()
     uri = section.text("uri")
-    kind = section.choice(("glue", "rest"), "type") or ("glue" if uri is None else "rest")
+    catalog_type = section.choice(("glue", "rest"), "type") or ("glue" if uri is None else "rest")
     properties = section.mapping("properties")
     try:
-        catalog = IcebergCatalog(type="rest" if kind == "rest" else "glue", uri=uri, properties=properties)
+        catalog = IcebergCatalog(type="rest" if catalog_type == "rest" else "glue", uri=uri, properties=properties)
     except InvalidInput as error:
         raise section.fault(error.message.rstrip("."), remedy=error.remedy) from None
     section.done()

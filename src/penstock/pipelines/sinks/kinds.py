@@ -45,11 +45,11 @@ def parse_sinks(top: Section, base: Path) -> tuple[SinkSettings, ...]:
 
 
 def _parse(section: Section, base: Path, name: str) -> SinkSettings:
-    kind = next((each for each in _PARSERS if section.has(each)), next(iter(_PARSERS)))
-    settings = section.required_section(kind)
+    section_name = next((each for each in _PARSERS if section.has(each)), next(iter(_PARSERS)))
+    settings = section.required_section(section_name)
     section.done()
     try:
-        sink = _PARSERS[kind](settings, base, name)
+        sink = _PARSERS[section_name](settings, base, name)
     except InvalidInput as error:
         if error.message.startswith(f"Sink {name}:"):
             raise settings.fault(error.message.rstrip("."), remedy=error.remedy) from None

@@ -22,9 +22,9 @@ _PARSERS: Mapping[str, Callable[[Section, Path], Source]] = {
 
 def parse_source(section: Section, base: Path) -> Source:
     """Return the source that a ``source`` section declares; relative locations are below ``base``."""
-    kind = next((each for each in _PARSERS if section.has(each)), next(iter(_PARSERS)))
-    settings = section.required_section(kind)
+    section_name = next((each for each in _PARSERS if section.has(each)), next(iter(_PARSERS)))
+    settings = section.required_section(section_name)
     section.done()
-    source = _PARSERS[kind](settings, base)
+    source = _PARSERS[section_name](settings, base)
     settings.done()
     return source

@@ -39,47 +39,47 @@ def canonical_text(schema: AvroSchema) -> str:
 class DefinitionFold(Fold[Any]):
     """A schema as the JSON values that define it: all names in full, each named type at its first use."""
 
-    def primitive(self, kind: PrimitiveType) -> Any:
+    def primitive(self, avro_type: PrimitiveType) -> Any:
         """Return a name, or an object if there are properties."""
-        return {"type": kind.name, **kind.props} if kind.props else kind.name
+        return {"type": avro_type.name, **avro_type.props} if avro_type.props else avro_type.name
 
-    def union(self, kind: UnionType, branches: Sequence[Any]) -> Any:  # noqa: ARG002
+    def union(self, avro_type: UnionType, branches: Sequence[Any]) -> Any:  # noqa: ARG002
         """Return a list."""
         return branches
 
-    def array(self, kind: ArrayType, items: Any) -> Any:
+    def array(self, avro_type: ArrayType, items: Any) -> Any:
         """Return an object with ``items``."""
-        return {"type": "array", "items": items, **kind.props}
+        return {"type": "array", "items": items, **avro_type.props}
 
-    def map(self, kind: MapType, values: Any) -> Any:
+    def map(self, avro_type: MapType, values: Any) -> Any:
         """Return an object with ``values``."""
-        return {"type": "map", "values": values, **kind.props}
+        return {"type": "map", "values": values, **avro_type.props}
 
-    def record(self, kind: RecordType, fields: Sequence[Any]) -> Any:
+    def record(self, avro_type: RecordType, fields: Sequence[Any]) -> Any:
         """Return an object with ``fields``."""
-        written = [self.field(item, type_) for item, type_ in zip(kind.fields, fields, strict=True)]
-        return {"type": kind.kind, "fields": written, **self.common(kind)}
+        written = [self.field(item, type_) for item, type_ in zip(avro_type.fields, fields, strict=True)]
+        return {"type": avro_type.kind, "fields": written, **self.common(avro_type)}
 
-    def enum(self, kind: EnumType) -> Any:
+    def enum(self, avro_type: EnumType) -> Any:
         """Return an object with ``symbols``."""
-        default = {} if kind.default is None else {"default": kind.default}
-        return {"type": "enum", "symbols": list(kind.symbols), **default, **self.common(kind)}
+        default = {} if avro_type.default is None else {"default": avro_type.default}
+        return {"type": "enum", "symbols": list(avro_type.symbols), **default, **self.common(avro_type)}
 
-    def fixed(self, kind: FixedType) -> Any:
+    def fixed(self, avro_type: FixedType) -> Any:
         """Return an object with ``size``."""
-        return {"type": "fixed", "size": kind.size, **self.common(kind)}
+        return {"type": "fixed", "size": avro_type.size, **self.common(avro_type)}
 
-    def recursive(self, kind: RecordType) -> Any:
+    def recursive(self, avro_type: RecordType) -> Any:
         """Return the record's full name."""
-        return kind.name
+        return avro_type.name
 
-    def again(self, kind: NamedType, made: Any) -> Any:  # noqa: ARG002
+    def again(self, avro_type: NamedType, result: Any) -> Any:  # noqa: ARG002
         """Return the type's full name."""
-        return kind.name
+        return avro_type.name
 
-    def field(self, field: AvroField, kind: Any) -> dict[str, Any]:
-        """Return a field whose type was written as ``kind``."""
-        node: dict[str, Any] = {"name": field.name, "type": kind, **field.props}
+    def field(self, field: AvroField, definition: Any) -> dict[str, Any]:
+        """Return a field whose type was written as ``definition``."""
+        node: dict[str, Any] = {"name": field.name, "type": definition, **field.props}
         if field.has_default:
             node["default"] = self.default(field)
         if field.doc is not None:
@@ -94,16 +94,16 @@ class DefinitionFold(Fold[Any]):
         """Return the default of a field that has one."""
         return None if field.default is None else normal_default(field.type, field.default, self.schema.names)
 
-    def common(self, kind: NamedType) -> dict[str, Any]:
+    def common(self, avro_type: NamedType) -> dict[str, Any]:
         """Return the attributes that all named types have."""
-        node: dict[str, Any] = {"name": kind.name, **kind.props}
-        if "." not in kind.name:
+        node: dict[str, Any] = {"name": avro_type.name, **avro_type.props}
+        if "." not in avro_type.name:
             # Inside another namespace a bare name would take that one, so the empty namespace is written.
             node["namespace"] = ""
-        if kind.doc is not None:
-            node["doc"] = kind.doc
-        if kind.aliases:
-            node["aliases"] = list(kind.aliases)
+        if avro_type.doc is not None:
+            node["doc"] = avro_type.doc
+        if avro_type.aliases:
+            node["aliases"] = list(avro_type.aliases)
         return node
 
 

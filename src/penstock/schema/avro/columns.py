@@ -54,33 +54,35 @@ class _LakeTypes(Fold[LakeType]):
 
     max_depth = MAX_DEPTH
 
-    def primitive(self, kind: PrimitiveType) -> LakeType:
-        return _decimal(kind) or of_primitive(kind.name, logical_type(kind))
+    def primitive(self, avro_type: PrimitiveType) -> LakeType:
+        return _decimal(avro_type) or of_primitive(avro_type.name, logical_type(avro_type))
 
-    def fixed(self, kind: FixedType) -> LakeType:
-        return _decimal(kind) or Scalar("binary")
+    def fixed(self, avro_type: FixedType) -> LakeType:
+        return _decimal(avro_type) or Scalar("binary")
 
-    def enum(self, kind: EnumType) -> LakeType:  # noqa: ARG002
+    def enum(self, avro_type: EnumType) -> LakeType:  # noqa: ARG002
         return STRING
 
-    def array(self, kind: ArrayType, items: LakeType) -> LakeType:  # noqa: ARG002
+    def array(self, avro_type: ArrayType, items: LakeType) -> LakeType:  # noqa: ARG002
         return Array(items)
 
-    def map(self, kind: MapType, values: LakeType) -> LakeType:  # noqa: ARG002
+    def map(self, avro_type: MapType, values: LakeType) -> LakeType:  # noqa: ARG002
         return Map(STRING, values)
 
-    def union(self, kind: UnionType, branches: Sequence[LakeType]) -> LakeType:
-        pairs = zip(kind.branches, branches, strict=True)
+    def union(self, avro_type: UnionType, branches: Sequence[LakeType]) -> LakeType:
+        pairs = zip(avro_type.branches, branches, strict=True)
         return of_branches([(_primitive_name(branch), made) for branch, made in pairs if _primitive_name(branch) != "null"])
 
-    def record(self, kind: RecordType, fields: Sequence[LakeType]) -> LakeType:
+    def record(self, avro_type: RecordType, fields: Sequence[LakeType]) -> LakeType:
         if not fields and self.path:
-            raise NoColumns(f"{self.path}: record {kind.name} has no fields, and a struct needs one.", remedy="Add a field.")
-        return Struct(tuple(Field(item.name, made) for item, made in zip(kind.fields, fields, strict=True)))
+            raise NoColumns(
+                f"{self.path}: record {avro_type.name} has no fields, and a struct needs one.", remedy="Add a field."
+            )
+        return Struct(tuple(Field(item.name, made) for item, made in zip(avro_type.fields, fields, strict=True)))
 
-    def recursive(self, kind: RecordType) -> NoReturn:
+    def recursive(self, avro_type: RecordType) -> NoReturn:
         raise NoColumns(
-            f"{self.path}: record {kind.name} contains itself, and a table's columns are finite.",
+            f"{self.path}: record {avro_type.name} contains itself, and a table's columns are finite.",
             remedy="Bound the recursion, for example by an array of ids in place of the nested record.",
         )
 
@@ -89,10 +91,10 @@ class _LakeTypes(Fold[LakeType]):
         raise AssertionError
 
 
-def _primitive_name(kind: AvroType) -> str:
-    return kind.name if isinstance(kind, PrimitiveType) else ""
+def _primitive_name(avro_type: AvroType) -> str:
+    return avro_type.name if isinstance(avro_type, PrimitiveType) else ""
 
 
-def _decimal(kind: PrimitiveType | FixedType) -> LakeType | None:
-    precision, scale = decimal_digits(kind) or (0, 0)
+def _decimal(avro_type: PrimitiveType | FixedType) -> LakeType | None:
+    precision, scale = decimal_digits(avro_type) or (0, 0)
     return decimal(precision, scale) if 0 < precision <= MAX_PRECISION else None

@@ -22,57 +22,57 @@ __all__ = ["check_default", "normal_default"]
 _RANGES = {"int": (-(2**31), 2**31 - 1), "long": (-(2**63), 2**63 - 1)}
 
 
-def check_default(kind: AvroType, value: Any, names: Mapping[str, NamedType]) -> str | None:  # noqa: PLR0911, C901 - one case a type
-    """Return why ``value`` is not a valid default of ``kind``, or None.
+def check_default(avro_type: AvroType, value: Any, names: Mapping[str, NamedType]) -> str | None:  # noqa: PLR0911, C901 - one case a type
+    """Return why ``value`` is not a valid default of ``avro_type``, or None.
 
     A union's default belongs to its first branch (Avro 1.11). The recursion is as deep as the JSON value, which
     :func:`~penstock.schema.json_text.read_json` limits.
     """
-    match kind:
+    match avro_type:
         case Reference():
-            return check_default(names[kind.name], value, names)
+            return check_default(names[avro_type.name], value, names)
         case PrimitiveType():
-            return _primitive(kind.name, value)
+            return _primitive(avro_type.name, value)
         case UnionType():
-            return _union(kind, value, names)
+            return _union(avro_type, value, names)
         case EnumType():
-            return None if value in kind.symbols else f"{_show(value)} is not one of its symbols."
+            return None if value in avro_type.symbols else f"{_show(value)} is not one of its symbols."
         case FixedType():
             problem = _primitive("bytes", value)
-            if problem is None and len(value) != kind.size:
-                return f"it has {len(value)} bytes, not {kind.size}."
+            if problem is None and len(value) != avro_type.size:
+                return f"it has {len(value)} bytes, not {avro_type.size}."
             return problem
         case ArrayType():
             if not isinstance(value, list):
                 return f"{_show(value)} is not a list."
-            return _first(check_default(kind.items, item, names) for item in value)
+            return _first(check_default(avro_type.items, item, names) for item in value)
         case MapType():
             if not isinstance(value, dict):
                 return f"{_show(value)} is not an object."
-            return _first(check_default(kind.values, item, names) for item in value.values())
+            return _first(check_default(avro_type.values, item, names) for item in value.values())
         case RecordType():
-            return _record(kind, value, names)
+            return _record(avro_type, value, names)
 
 
-def normal_default(kind: AvroType, value: Any, names: Mapping[str, NamedType]) -> Any:  # noqa: PLR0911 - one case a type
+def normal_default(avro_type: AvroType, value: Any, names: Mapping[str, NamedType]) -> Any:  # noqa: PLR0911 - one case a type
     """Return ``value`` so that equal defaults are spelled alike: ``1``, ``1.0`` and the text "1.0" of a double.
 
     A value that does not fit its type stays unchanged; a definition whose defaults are not checked may have one.
     """
-    match kind, value:
+    match avro_type, value:
         case PrimitiveType(name="float" | "double"), _ if _is_number(value):
             number = float(value)
             return number if math.isfinite(number) else str(number)
         case UnionType(), _:
-            return normal_default(kind.branches[0], value, names)
+            return normal_default(avro_type.branches[0], value, names)
         case ArrayType(), list():
-            return [normal_default(kind.items, item, names) for item in value]
+            return [normal_default(avro_type.items, item, names) for item in value]
         case MapType(), dict():
-            return {key: normal_default(kind.values, item, names) for key, item in value.items()}
+            return {key: normal_default(avro_type.values, item, names) for key, item in value.items()}
         case Reference(), _:
-            return normal_default(names[kind.name], value, names)
+            return normal_default(names[avro_type.name], value, names)
         case RecordType(), dict():
-            types = {field.name: field.type for field in kind.fields}
+            types = {field.name: field.type for field in avro_type.fields}
             return {key: normal_default(types[key], item, names) if key in types else item for key, item in value.items()}
         case _:
             return value
@@ -120,17 +120,17 @@ def _is_number(value: Any) -> bool:
     return True
 
 
-def _union(kind: UnionType, value: Any, names: Mapping[str, NamedType]) -> str | None:
-    problem = check_default(kind.branches[0], value, names)
-    if problem is None or not any(check_default(branch, value, names) is None for branch in kind.branches[1:]):
+def _union(avro_type: UnionType, value: Any, names: Mapping[str, NamedType]) -> str | None:
+    problem = check_default(avro_type.branches[0], value, names)
+    if problem is None or not any(check_default(branch, value, names) is None for branch in avro_type.branches[1:]):
         return problem
     return f"{problem} It fits a later branch, but a union's default belongs to the first: put that branch first."
 
 
-def _record(kind: RecordType, value: Any, names: Mapping[str, NamedType]) -> str | None:
+def _record(avro_type: RecordType, value: Any, names: Mapping[str, NamedType]) -> str | None:
     if not isinstance(value, dict):
         return f"{_show(value)} is not an object."
-    for field in kind.fields:
+    for field in avro_type.fields:
         if field.name in value:
             problem = check_default(field.type, value[field.name], names)
             if problem is not None:

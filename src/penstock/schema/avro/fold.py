@@ -45,40 +45,40 @@ class Fold(ABC, Generic[T]):
         self._steps: list[str] = []
 
     @abstractmethod
-    def primitive(self, kind: PrimitiveType) -> T:
+    def primitive(self, avro_type: PrimitiveType) -> T:
         """Convert a primitive type."""
 
     @abstractmethod
-    def enum(self, kind: EnumType) -> T:
+    def enum(self, avro_type: EnumType) -> T:
         """Convert an enum."""
 
     @abstractmethod
-    def fixed(self, kind: FixedType) -> T:
+    def fixed(self, avro_type: FixedType) -> T:
         """Convert a fixed."""
 
     @abstractmethod
-    def array(self, kind: ArrayType, items: T) -> T:
+    def array(self, avro_type: ArrayType, items: T) -> T:
         """Convert an array of ``items``."""
 
     @abstractmethod
-    def map(self, kind: MapType, values: T) -> T:
+    def map(self, avro_type: MapType, values: T) -> T:
         """Convert a map of ``values``."""
 
     @abstractmethod
-    def union(self, kind: UnionType, branches: Sequence[T]) -> T:
+    def union(self, avro_type: UnionType, branches: Sequence[T]) -> T:
         """Convert a union; ``branches`` are in its order."""
 
     @abstractmethod
-    def record(self, kind: RecordType, fields: Sequence[T]) -> T:
+    def record(self, avro_type: RecordType, fields: Sequence[T]) -> T:
         """Convert a record; ``fields`` are the converted types of its fields, in its order."""
 
     @abstractmethod
-    def recursive(self, kind: RecordType) -> T:
+    def recursive(self, avro_type: RecordType) -> T:
         """Convert a use of a record inside itself. :meth:`made` returns the record's result once the fold has ended."""
 
-    def again(self, kind: NamedType, made: T) -> T:  # noqa: ARG002 - subclasses use it
-        """Convert a later use of a named type; ``made`` is the result of its first use."""
-        return made
+    def again(self, avro_type: NamedType, result: T) -> T:  # noqa: ARG002 - subclasses use it
+        """Convert a later use of a named type; ``result`` is the result of its first use."""
+        return result
 
     def too_deep(self) -> NoReturn:
         """Refuse a type below ``max_depth``."""
@@ -88,21 +88,21 @@ class Fold(ABC, Generic[T]):
         """Convert the outermost type."""
         return self.of(self.schema.root)
 
-    def of(self, kind: AvroType) -> T:
-        """Convert ``kind``, a type of the schema."""
-        match kind:
+    def of(self, avro_type: AvroType) -> T:
+        """Convert ``avro_type``, a type of the schema."""
+        match avro_type:
             case PrimitiveType():
-                return self.primitive(kind)
+                return self.primitive(avro_type)
             case UnionType():
-                return self.union(kind, self._inside([("", branch) for branch in kind.branches]))
+                return self.union(avro_type, self._inside([("", branch) for branch in avro_type.branches]))
             case Reference():
-                return self._named(self.schema.names[kind.name])
+                return self._named(self.schema.names[avro_type.name])
             case ArrayType():
-                return self.array(kind, self._inside([("items", kind.items)])[0])
+                return self.array(avro_type, self._inside([("items", avro_type.items)])[0])
             case MapType():
-                return self.map(kind, self._inside([("values", kind.values)])[0])
+                return self.map(avro_type, self._inside([("values", avro_type.values)])[0])
             case RecordType() | EnumType() | FixedType():
-                return self._named(kind)
+                return self._named(avro_type)
 
     def made(self, name: str) -> T:
         """Return the result of the named type ``name``, a full name."""
@@ -123,37 +123,37 @@ class Fold(ABC, Generic[T]):
         steps, results = self._steps, []
         if kinds and len(steps) >= self.max_depth:
             self.too_deep()
-        for step, kind in kinds:
+        for step, avro_type in kinds:
             steps.append(step)
-            results.append(self.of(kind))
+            results.append(self.of(avro_type))
             steps.pop()
         return results
 
-    def _named(self, kind: NamedType) -> T:
-        if kind.name in self._made:
-            return self.again(kind, self._made[kind.name])
-        match kind:
+    def _named(self, avro_type: NamedType) -> T:
+        if avro_type.name in self._made:
+            return self.again(avro_type, self._made[avro_type.name])
+        match avro_type:
             case EnumType():
-                result = self.enum(kind)
+                result = self.enum(avro_type)
             case FixedType():
-                result = self.fixed(kind)
+                result = self.fixed(avro_type)
             case RecordType():
-                if kind.name in self._open:
-                    return self.recursive(kind)
-                self._open[kind.name] = None
-                fields = self._inside([(item.name, item.type) for item in kind.fields])
-                del self._open[kind.name]
-                result = self.record(kind, fields)
-        self._made[kind.name] = result
+                if avro_type.name in self._open:
+                    return self.recursive(avro_type)
+                self._open[avro_type.name] = None
+                fields = self._inside([(item.name, item.type) for item in avro_type.fields])
+                del self._open[avro_type.name]
+                result = self.record(avro_type, fields)
+        self._made[avro_type.name] = result
         return result
 
 
 class FunctionFold(Fold[Callable[P, R]], Generic[P, R]):
     """A fold that makes a function for each type; a recursive use of a record calls the record's function by name."""
 
-    def recursive(self, kind: RecordType) -> Callable[P, R]:
+    def recursive(self, avro_type: RecordType) -> Callable[P, R]:
         """Return a function that calls the record's own, which exists when the fold has ended."""
-        made, name = self._made, kind.name
+        made, name = self._made, avro_type.name
 
         def call(*args: P.args, **options: P.kwargs) -> R:
             return made[name](*args, **options)
@@ -161,10 +161,10 @@ class FunctionFold(Fold[Callable[P, R]], Generic[P, R]):
         return call
 
 
-def types_within(schema: AvroSchema, kind: AvroType) -> Iterator[AvroType]:
-    """Yield ``kind`` and all types inside it. References are followed; each named type comes once, in no fixed order."""
+def types_within(schema: AvroSchema, avro_type: AvroType) -> Iterator[AvroType]:
+    """Yield ``avro_type`` and all types inside it, following references. Each named type comes once, in any order."""
     seen: set[str] = set()
-    todo: list[AvroType] = [kind]
+    todo: list[AvroType] = [avro_type]
     while todo:
         target = schema.resolve(todo.pop())
         match target:

@@ -75,20 +75,20 @@ class _LibraryFold(DefinitionFold):
         super().__init__(schema)
         self.bare: set[str] = set()
 
-    def primitive(self, kind: PrimitiveType) -> Any:
-        return {"type": kind.name, **_heeded(kind)} if kind.props else kind.name
+    def primitive(self, avro_type: PrimitiveType) -> Any:
+        return {"type": avro_type.name, **_heeded(avro_type)} if avro_type.props else avro_type.name
 
-    def array(self, kind: ArrayType, items: Any) -> Any:
-        return {"type": "array", "items": items, **_heeded(kind)}
+    def array(self, avro_type: ArrayType, items: Any) -> Any:
+        return {"type": "array", "items": items, **_heeded(avro_type)}
 
-    def map(self, kind: MapType, values: Any) -> Any:
-        return {"type": "map", "values": values, **_heeded(kind)}
+    def map(self, avro_type: MapType, values: Any) -> Any:
+        return {"type": "map", "values": values, **_heeded(avro_type)}
 
-    def recursive(self, kind: RecordType) -> Any:
-        return self._use(kind.name)
+    def recursive(self, avro_type: RecordType) -> Any:
+        return self._use(avro_type.name)
 
-    def again(self, kind: NamedType, made: Any) -> Any:  # noqa: ARG002
-        return self._use(kind.name)
+    def again(self, avro_type: NamedType, result: Any) -> Any:  # noqa: ARG002
+        return self._use(avro_type.name)
 
     def _use(self, name: str) -> str:
         if "." in name or "." not in (self.enclosing or ""):
@@ -101,17 +101,17 @@ class _LibraryFold(DefinitionFold):
             return _fraction(field.default)
         return field.default
 
-    def common(self, kind: NamedType) -> dict[str, Any]:
-        node = {"name": kind.name, "namespace": kind.name.rpartition(".")[0], **_heeded(kind)}
-        return {**node, "aliases": list(kind.aliases)} if kind.aliases else node
+    def common(self, avro_type: NamedType) -> dict[str, Any]:
+        node = {"name": avro_type.name, "namespace": avro_type.name.rpartition(".")[0], **_heeded(avro_type)}
+        return {**node, "aliases": list(avro_type.aliases)} if avro_type.aliases else node
 
 
-def _heeded(kind: PrimitiveType | ArrayType | MapType | NamedType) -> Mapping[str, Any]:
+def _heeded(avro_type: PrimitiveType | ArrayType | MapType | NamedType) -> Mapping[str, Any]:
     """Return the properties of a type without those that fastavro refuses or misreads."""
-    dropped = [key for key in _FASTAVROS_OWN if key in kind.props]
-    if kind.props.get("logicalType") == "decimal" and logical_type(kind) is None:
+    dropped = [key for key in _FASTAVROS_OWN if key in avro_type.props]
+    if avro_type.props.get("logicalType") == "decimal" and logical_type(avro_type) is None:
         dropped.append("logicalType")
-    return {key: value for key, value in kind.props.items() if key not in dropped} if dropped else kind.props
+    return {key: value for key, value in avro_type.props.items() if key not in dropped} if dropped else avro_type.props
 
 
 def _unmarked(parsed: Any, marked: Mapping[str, str]) -> Any:

@@ -14,26 +14,26 @@ __all__ = ["decimal_digits", "logical_type"]
 _MAX_FIXED = 2**31 - 1
 
 
-def logical_type(kind: AvroType) -> str | None:
-    """Return the name of the logical type of ``kind``, or None for a reference, an invalid decimal or a plain type."""
-    if isinstance(kind, UnionType | Reference):
+def logical_type(avro_type: AvroType) -> str | None:
+    """Return the name of the logical type of ``avro_type``, or None for a reference, an invalid decimal or a plain type."""
+    if isinstance(avro_type, UnionType | Reference):
         return None
-    name = kind.props.get("logicalType")
-    if not isinstance(name, str) or (name == "decimal" and decimal_digits(kind) is None):
+    name = avro_type.props.get("logicalType")
+    if not isinstance(name, str) or (name == "decimal" and decimal_digits(avro_type) is None):
         return None
     return name
 
 
-def decimal_digits(kind: AvroType) -> tuple[int, int] | None:
+def decimal_digits(avro_type: AvroType) -> tuple[int, int] | None:
     """Precision and scale of a decimal over ``bytes`` or a ``fixed`` that is large enough; None for any other type."""
-    if not isinstance(kind, PrimitiveType | FixedType) or kind.props.get("logicalType") != "decimal":
+    if not isinstance(avro_type, PrimitiveType | FixedType) or avro_type.props.get("logicalType") != "decimal":
         return None
-    precision, scale = kind.props.get("precision"), kind.props.get("scale", 0)
+    precision, scale = avro_type.props.get("precision"), avro_type.props.get("scale", 0)
     if not _whole(precision) or not _whole(scale) or not 0 <= scale <= precision or precision == 0:
         return None
-    if isinstance(kind, PrimitiveType):
-        return (precision, scale) if kind.name == "bytes" else None
-    fits = 0 < kind.size <= _MAX_FIXED and precision <= math.floor(math.log10(2) * (8 * kind.size - 1))
+    if isinstance(avro_type, PrimitiveType):
+        return (precision, scale) if avro_type.name == "bytes" else None
+    fits = 0 < avro_type.size <= _MAX_FIXED and precision <= math.floor(math.log10(2) * (8 * avro_type.size - 1))
     return (precision, scale) if fits else None
 
 

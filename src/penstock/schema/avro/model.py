@@ -125,9 +125,9 @@ class AvroSchema:
     root: AvroType
     names: Mapping[str, NamedType] = field(repr=False)
 
-    def resolve(self, kind: AvroType) -> "PrimitiveType | ArrayType | MapType | UnionType | NamedType":
-        """Return the type that ``kind`` refers to, or ``kind`` itself if it is not a reference."""
-        return self.names[kind.name] if isinstance(kind, Reference) else kind
+    def resolve(self, avro_type: AvroType) -> "PrimitiveType | ArrayType | MapType | UnionType | NamedType":
+        """Return the type that ``avro_type`` refers to, or ``avro_type`` itself if it is not a reference."""
+        return self.names[avro_type.name] if isinstance(avro_type, Reference) else avro_type
 
 
 def by_reference(schema: AvroSchema) -> AvroSchema:
@@ -136,26 +136,26 @@ def by_reference(schema: AvroSchema) -> AvroSchema:
     Then a named type can be replaced in ``names`` only.
     """
     names: dict[str, NamedType] = {}
-    for name, kind in schema.names.items():
-        if isinstance(kind, RecordType):
-            names[name] = replace(kind, fields=tuple(replace(item, type=_apart(item.type)) for item in kind.fields))
+    for name, named in schema.names.items():
+        if isinstance(named, RecordType):
+            names[name] = replace(named, fields=tuple(replace(item, type=_apart(item.type)) for item in named.fields))
         else:
-            names[name] = kind
+            names[name] = named
     return AvroSchema(root=_apart(schema.root), names=names)
 
 
-def _apart(kind: AvroType) -> AvroType:
-    match kind:
+def _apart(avro_type: AvroType) -> AvroType:
+    match avro_type:
         case RecordType() | EnumType() | FixedType():
-            return Reference(name=kind.name)
+            return Reference(name=avro_type.name)
         case ArrayType():
-            return replace(kind, items=_apart(kind.items))
+            return replace(avro_type, items=_apart(avro_type.items))
         case MapType():
-            return replace(kind, values=_apart(kind.values))
+            return replace(avro_type, values=_apart(avro_type.values))
         case UnionType():
-            return replace(kind, branches=tuple(_apart(branch) for branch in kind.branches))
+            return replace(avro_type, branches=tuple(_apart(branch) for branch in avro_type.branches))
         case PrimitiveType() | Reference():
-            return kind
+            return avro_type
 
 
 def unqualified(name: str) -> str:
@@ -163,11 +163,11 @@ def unqualified(name: str) -> str:
     return name.rpartition(".")[2]
 
 
-def branch_name(kind: AvroType) -> str:
+def branch_name(avro_type: AvroType) -> str:
     """Return the name of a union's branch in Avro's JSON encoding: the full name of a named type, or the kind of type."""
-    match kind:
+    match avro_type:
         case PrimitiveType() | RecordType() | EnumType() | FixedType() | Reference():
-            return kind.name
+            return avro_type.name
         case ArrayType():
             return "array"
         case MapType():
@@ -176,32 +176,32 @@ def branch_name(kind: AvroType) -> str:
             return "union"
 
 
-def describe(kind: AvroType) -> str:  # noqa: PLR0911
+def describe(avro_type: AvroType) -> str:  # noqa: PLR0911
     """Return a short description of a type: ``int``, ``record Flight``, ``array of string``, ``union of null, long``."""
-    match kind:
+    match avro_type:
         case PrimitiveType():
-            logical = kind.props.get("logicalType")
-            return f"{kind.name} ({logical})" if isinstance(logical, str) else kind.name
+            logical = avro_type.props.get("logicalType")
+            return f"{avro_type.name} ({logical})" if isinstance(logical, str) else avro_type.name
         case ArrayType():
-            return f"array of {_short(kind.items)}"
+            return f"array of {_short(avro_type.items)}"
         case MapType():
-            return f"map of {_short(kind.values)}"
+            return f"map of {_short(avro_type.values)}"
         case UnionType():
-            shown = ", ".join(_short(branch) for branch in kind.branches[:8])
-            return f"union of {shown}" + (", ..." if len(kind.branches) > 8 else "")
+            shown = ", ".join(_short(branch) for branch in avro_type.branches[:8])
+            return f"union of {shown}" + (", ..." if len(avro_type.branches) > 8 else "")
         case RecordType():
-            return f"record {kind.name}"
+            return f"record {avro_type.name}"
         case EnumType():
-            return f"enum {kind.name}"
+            return f"enum {avro_type.name}"
         case FixedType():
-            return f"fixed {kind.name} of {kind.size} bytes"
+            return f"fixed {avro_type.name} of {avro_type.size} bytes"
         case Reference():
-            return kind.name
+            return avro_type.name
 
 
-def _short(kind: AvroType) -> str:
-    match kind:
+def _short(avro_type: AvroType) -> str:
+    match avro_type:
         case ArrayType() | MapType() | UnionType():
-            return type(kind).__name__.removesuffix("Type").lower()
+            return type(avro_type).__name__.removesuffix("Type").lower()
         case _:
-            return describe(kind)
+            return describe(avro_type)

@@ -147,7 +147,7 @@ class _Parser:
         """Check that all texts define a type alike."""
         for earlier, path in self.again:
             ours, theirs = (
-                canonical_text(AvroSchema(root=kind, names=self.names)) for kind in (self.names[earlier.name], earlier)
+                canonical_text(AvroSchema(root=named, names=self.names)) for named in (self.names[earlier.name], earlier)
             )
             if ours != theirs:
                 _refuse(
@@ -159,15 +159,15 @@ class _Parser:
     def _object(self, node: Mapping[str, Any], namespace: str, path: str, depth: int) -> AvroType:
         if "type" not in node:
             _refuse(path, "the object has no 'type'.", 'Add one, such as "type": "record".')
-        kind = node["type"]
-        if not isinstance(kind, str):
+        type_name = node["type"]
+        if not isinstance(type_name, str):
             _refuse(
                 f"{path}/type",
-                f"a type's 'type' must be a name, not {_json_kind(kind)}.",
+                f"a type's 'type' must be a name, not {_json_kind(type_name)}.",
                 "Write the inner type itself in place of this object.",
             )
         props = _others(node, _TYPE_ATTRIBUTES)
-        match kind:
+        match type_name:
             case "record" | "error":
                 return self._record(node, props, namespace, path, depth)
             case "enum":
@@ -181,7 +181,7 @@ class _Parser:
                 values = self.type(_need(node, "values", path), namespace=namespace, path=f"{path}/values", depth=depth + 1)
                 return MapType(values=values, props=props)
             case _:
-                return self._named_use(kind, props, namespace, path)
+                return self._named_use(type_name, props, namespace, path)
 
     def _named_use(self, name: str, props: Mapping[str, Any], namespace: str, path: str) -> AvroType:
         if name in PRIMITIVES:
@@ -258,10 +258,10 @@ class _Parser:
         if not self._is_name(name, _NAME):
             _refuse(f"{path}/name", f"{_quote(name)} is not a valid field name.", _NAME_RULE)
         order = "ascending" if "order" not in node else _order(node["order"], path)
-        kind = self._field_type(_need(node, "type", path), namespace, path, depth + 1)
+        avro_type = self._field_type(_need(node, "type", path), namespace, path, depth + 1)
         field = AvroField(
             name=name,
-            type=kind,
+            type=avro_type,
             doc=self._doc(node, path) if "doc" in node else None,
             has_default="default" in node,
             default=node.get("default"),
@@ -269,7 +269,7 @@ class _Parser:
             order=order,
             props=_others(node, _FIELD_ATTRIBUTES),
         )
-        if field.has_default and (field.default is not None or not _begins_with_null(kind)):
+        if field.has_default and (field.default is not None or not _begins_with_null(avro_type)):
             self.defaults.append((field, path))
         return field
 
@@ -359,19 +359,19 @@ class _Parser:
     def _aliases(self, node: Mapping[str, Any], namespace: str, path: str) -> tuple[str, ...]:
         return tuple(dict.fromkeys(_qualify(alias, namespace) for alias in self._alias_list(node, path)))
 
-    def _keep(self, kind: NamedType, path: str) -> None:
-        if kind.name in self.names:
-            self.again.append((self.names[kind.name], path))
-        self.names[kind.name] = kind
+    def _keep(self, avro_type: NamedType, path: str) -> None:
+        if avro_type.name in self.names:
+            self.again.append((self.names[avro_type.name], path))
+        self.names[avro_type.name] = avro_type
 
 
 def _qualify(name: str, namespace: str) -> str:
     return name if "." in name or not namespace else f"{namespace}.{name}"
 
 
-def _begins_with_null(kind: AvroType) -> bool:
-    """Return whether ``kind`` is a union that begins with null, so that null is a valid default."""
-    return isinstance(kind, UnionType) and kind.branches[0] is _BARE["null"]
+def _begins_with_null(avro_type: AvroType) -> bool:
+    """Return whether ``avro_type`` is a union that begins with null, so that null is a valid default."""
+    return isinstance(avro_type, UnionType) and avro_type.branches[0] is _BARE["null"]
 
 
 def _need(node: Mapping[str, Any], key: str, path: str) -> Any:

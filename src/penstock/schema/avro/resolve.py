@@ -163,9 +163,9 @@ class _Comparison:
     def _every_branch(self, reader: _Resolved, writer: UnionType, path: str) -> _Rule:
         findings: list[Incompatibility] = []
         for branch in writer.branches:
-            kind = self.writer.resolve(branch)
-            if not isinstance(reader, UnionType) and not _comparable(reader, kind):
-                findings.append(_type_mismatch(reader, kind, path))
+            branch_type = self.writer.resolve(branch)
+            if not isinstance(reader, UnionType) and not _comparable(reader, branch_type):
+                findings.append(_type_mismatch(reader, branch_type, path))
             else:
                 findings.extend((yield reader, branch, path))
         return findings
@@ -253,11 +253,11 @@ def _comparable(reader: _Resolved, writer: _Resolved) -> bool:
             return type(reader) is type(writer)
 
 
-def _surface_keys(kind: _Resolved) -> list[str]:
+def _surface_keys(avro_type: _Resolved) -> list[str]:
     """Return the keys by which a union's branch is found. A writer's type is looked up by its first key."""
-    if isinstance(kind, NamedType):
-        return [f"named {unqualified(kind.name)}", *(f"alias {alias}" for alias in kind.aliases)]
-    return [type(kind).__name__]
+    if isinstance(avro_type, NamedType):
+        return [f"named {unqualified(avro_type.name)}", *(f"alias {alias}" for alias in avro_type.aliases)]
+    return [type(avro_type).__name__]
 
 
 def _finding(path: str, rule: str, reader: AvroType, writer: AvroType, message: str) -> Incompatibility:
@@ -290,14 +290,14 @@ def _missing_branch(reader: UnionType, writer: AvroType, path: str) -> Incompati
 
 
 def _missing_default(reader: RecordType, writer: RecordType, item: AvroField, path: str) -> Incompatibility:
-    kind = describe(item.type)
+    described = describe(item.type)
     return Incompatibility(
         path=f"{path}/{item.name}",
         rule="READER_FIELD_MISSING_DEFAULT_VALUE",
-        reader=f"field {item.name} of {describe(reader)}: {kind}, no default",
+        reader=f"field {item.name} of {describe(reader)}: {described}, no default",
         writer=f"{describe(writer)} without {item.name}",
         message=(
-            f"the reader needs field '{item.name}' ({kind}), which the writer does not write, and it has no default. "
+            f"the reader needs field '{item.name}' ({described}), which the writer does not write, and it has no default. "
             f"Give it a default (an optional field is a union whose first branch is null, with default null)"
             f", or name the writer's field among its aliases."
         ),

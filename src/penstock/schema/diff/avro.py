@@ -77,9 +77,9 @@ class _Walk:
             case _:
                 self._note(path, "type", describe(old), describe(new))
 
-    def _keyed(self, kind: _Resolved, schema: AvroSchema) -> dict[str, _Resolved]:
+    def _keyed(self, avro_type: _Resolved, schema: AvroSchema) -> dict[str, _Resolved]:
         """Return the branches of a union, or the one type, by the key that distinguishes branches."""
-        branches = map(schema.resolve, kind.branches) if isinstance(kind, UnionType) else (kind,)
+        branches = map(schema.resolve, avro_type.branches) if isinstance(avro_type, UnionType) else (avro_type,)
         return {_key(branch): branch for branch in branches}
 
     def _branches(self, old: Mapping[str, _Resolved], new: Mapping[str, _Resolved], path: str) -> None:
@@ -163,12 +163,12 @@ class _Walk:
         self._todo.append(Change(path=path or "/", part=part, old=old, new=new, inert=inert))
 
 
-def _key(kind: _Resolved) -> str:
-    match kind:
+def _key(avro_type: _Resolved) -> str:
+    match avro_type:
         case PrimitiveType() | RecordType() | EnumType() | FixedType():
-            return kind.name
+            return avro_type.name
         case _:
-            return type(kind).__name__
+            return type(avro_type).__name__
 
 
 def _text(item: AvroField) -> str:

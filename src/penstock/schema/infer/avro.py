@@ -160,28 +160,30 @@ class _Draft:
             )
         return text
 
-    def cover(self, kind: AvroType, shape: Shape, path: str) -> None:
-        """Add fields to the records in ``kind`` until ``shape`` fits. Raise :class:`TypeConflict` if it cannot."""
-        branches = self._branches(kind)
+    def cover(self, avro_type: AvroType, shape: Shape, path: str) -> None:
+        """Add fields to the records in ``avro_type`` until ``shape`` fits. Raise :class:`TypeConflict` if it cannot."""
+        branches = self._branches(avro_type)
         if shape.null and not any(_is(branch, "null") for branch in branches):
-            self._refuse(path, "null", kind)
+            self._refuse(path, "null", avro_type)
         for scalar in sorted(shape.scalars):
             if not any(takes(branch, scalar) for branch in branches):
                 name = kinds(Shape(scalars=frozenset({scalar})))[0]
                 is_double = scalar == "wide" and any(takes(branch, "double") for branch in branches)
-                self._refuse(path, f"a {name} that a double does not hold exactly" if is_double else name, kind)
+                self._refuse(path, f"a {name} that a double does not hold exactly" if is_double else name, avro_type)
         if shape.decimal is not None and not any(holds(branch, shape.decimal) for branch in branches):
-            self._refuse(path, kinds(Shape(decimal=shape.decimal))[0], kind)
+            self._refuse(path, kinds(Shape(decimal=shape.decimal))[0], avro_type)
         if shape.items is not None:
             arrays = [branch for branch in branches if isinstance(branch, ArrayType)]
             if arrays:
                 self.cover(arrays[0].items, shape.items, f"{path}/items")
             else:
-                self._refuse(path, "array", kind)
+                self._refuse(path, "array", avro_type)
         if shape.members is not None:
-            self._cover_object(kind, branches, shape.members, path)
+            self._cover_object(avro_type, branches, shape.members, path)
 
-    def _cover_object(self, kind: AvroType, branches: Sequence[AvroType], members: Mapping[str, Shape], path: str) -> None:
+    def _cover_object(
+        self, avro_type: AvroType, branches: Sequence[AvroType], members: Mapping[str, Shape], path: str
+    ) -> None:
         records = [branch for branch in branches if isinstance(branch, RecordType)]
         maps = [branch for branch in branches if isinstance(branch, MapType)]
         if len(records) == 1:
@@ -192,11 +194,11 @@ class _Draft:
                 values = merge(values, member)
             self.cover(maps[0].values, values, f"{path}/values")
         elif records:
-            self._choose(kind, records, members, path)
+            self._choose(avro_type, records, members, path)
         else:
-            self._refuse(path, "record", kind)
+            self._refuse(path, "record", avro_type)
 
-    def _choose(self, kind: AvroType, records: Sequence[RecordType], members: Mapping[str, Shape], path: str) -> None:
+    def _choose(self, avro_type: AvroType, records: Sequence[RecordType], members: Mapping[str, Shape], path: str) -> None:
         """Require that one of several records in a union has room already: nothing tells which one to extend."""
         for record in records:
             trial = replace(self, names=dict(self.names), added=None)
@@ -206,7 +208,7 @@ class _Draft:
                 continue
             if not trial.added:
                 return
-        self._refuse(path, "a record that none of these records has room for", kind)
+        self._refuse(path, "a record that none of these records has room for", avro_type)
 
     def _cover_record(self, name: str, members: Mapping[str, Shape], path: str) -> None:
         record = self._record(name)
@@ -218,9 +220,9 @@ class _Draft:
             elif members[key].has_type:
                 self._add(name, key, self._type(members[key], where, name, _checked(key, path)))
 
-    def _add(self, name: str, key: str, kind: AvroType) -> None:
+    def _add(self, name: str, key: str, avro_type: AvroType) -> None:
         record = self._record(name)
-        new = AvroField(name=key, type=UnionType(branches=(_NULL, kind)), has_default=True, default=None)
+        new = AvroField(name=key, type=UnionType(branches=(_NULL, avro_type)), has_default=True, default=None)
         self._put(name, (*record.fields, new))
 
     def _put(self, name: str, fields: tuple[AvroField, ...]) -> None:
@@ -262,18 +264,18 @@ class _Draft:
         return free
 
     def _record(self, name: str) -> RecordType:
-        kind = self.names[name]
-        assert isinstance(kind, RecordType)
-        return kind
+        record_type = self.names[name]
+        assert isinstance(record_type, RecordType)
+        return record_type
 
-    def _branches(self, kind: AvroType) -> list[AvroType]:
-        branches = kind.branches if isinstance(kind, UnionType) else (kind,)
+    def _branches(self, avro_type: AvroType) -> list[AvroType]:
+        branches = avro_type.branches if isinstance(avro_type, UnionType) else (avro_type,)
         return [self.names[branch.name] if isinstance(branch, Reference) else branch for branch in branches]
 
-    def _refuse(self, path: str, contents: str, kind: AvroType) -> None:
+    def _refuse(self, path: str, contents: str, avro_type: AvroType) -> None:
         if self.lenient:
             return
-        known = self.names[kind.name] if isinstance(kind, Reference) else kind
+        known = self.names[avro_type.name] if isinstance(avro_type, Reference) else avro_type
         raise TypeConflict(
             f"the data has {contents}, and the registered schema has {describe_type(known)}.",
             path=path,
@@ -283,16 +285,16 @@ class _Draft:
 
     def unite(self, other: "_Draft") -> None:
         """Add the fields and types of ``other`` that this draft lacks, matched by name."""
-        for name, kind in other.names.items():
+        for name, named in other.names.items():
             ours = self.names.get(name)
             if ours is None:
-                self.names[name] = kind
-                self.added = {**(self.added or {}), name: len(kind.fields) if isinstance(kind, RecordType) else 0}
+                self.names[name] = named
+                self.added = {**(self.added or {}), name: len(named.fields) if isinstance(named, RecordType) else 0}
                 continue
-            if not (isinstance(ours, RecordType) and isinstance(kind, RecordType)):
+            if not (isinstance(ours, RecordType) and isinstance(named, RecordType)):
                 continue
             known = {item.name: item for item in ours.fields}
-            for item in kind.fields:
+            for item in named.fields:
                 if item.name in known and known[item.name].type != item.type:
                     raise TypeConflict(
                         f"one producer's schema has {describe_type(known[item.name].type)}, "
@@ -300,7 +302,7 @@ class _Draft:
                         path=f"/{unqualified(name)}/{item.name}",
                         remedy=_BY_HAND,
                     )
-            missing = tuple(item for item in kind.fields if item.name not in known)
+            missing = tuple(item for item in named.fields if item.name not in known)
             if missing:
                 self._put(name, (*ours.fields, *missing))
 
@@ -315,8 +317,8 @@ class _Draft:
             self.names[name] = replace(record, fields=(*record.fields[:first], *new))
 
 
-def _is(kind: AvroType, name: str) -> bool:
-    return isinstance(kind, PrimitiveType) and kind.name == name
+def _is(avro_type: AvroType, name: str) -> bool:
+    return isinstance(avro_type, PrimitiveType) and avro_type.name == name
 
 
 def _checked(key: str, path: str) -> str:

@@ -32,29 +32,29 @@ def definition_text(schema: AvroSchema) -> str:
 class _TidyFold(CanonicalFold):
     """Canonical definitions with their keys in the usual order, and without redundant namespaces."""
 
-    def primitive(self, kind: PrimitiveType) -> Any:
-        return _tidy(super().primitive(kind), _FIRST) if kind.props else kind.name
+    def primitive(self, avro_type: PrimitiveType) -> Any:
+        return _tidy(super().primitive(avro_type), _FIRST) if avro_type.props else avro_type.name
 
-    def array(self, kind: ArrayType, items: Any) -> Any:
-        return _tidy(super().array(kind, items), _FIRST)
+    def array(self, avro_type: ArrayType, items: Any) -> Any:
+        return _tidy(super().array(avro_type, items), _FIRST)
 
-    def map(self, kind: MapType, values: Any) -> Any:
-        return _tidy(super().map(kind, values), _FIRST)
+    def map(self, avro_type: MapType, values: Any) -> Any:
+        return _tidy(super().map(avro_type, values), _FIRST)
 
-    def record(self, kind: RecordType, fields: Sequence[Any]) -> Any:
-        return _tidy(super().record(kind, fields), _FIRST)
+    def record(self, avro_type: RecordType, fields: Sequence[Any]) -> Any:
+        return _tidy(super().record(avro_type, fields), _FIRST)
 
-    def enum(self, kind: EnumType) -> Any:
-        return _tidy(super().enum(kind), _FIRST)
+    def enum(self, avro_type: EnumType) -> Any:
+        return _tidy(super().enum(avro_type), _FIRST)
 
-    def fixed(self, kind: FixedType) -> Any:
-        return _tidy(super().fixed(kind), _FIRST)
+    def fixed(self, avro_type: FixedType) -> Any:
+        return _tidy(super().fixed(avro_type), _FIRST)
 
-    def field(self, field: AvroField, kind: Any) -> dict[str, Any]:
-        return _tidy(super().field(field, kind), _FIELD_FIRST)
+    def field(self, field: AvroField, definition: Any) -> dict[str, Any]:
+        return _tidy(super().field(field, definition), _FIELD_FIRST)
 
-    def common(self, kind: NamedType) -> dict[str, Any]:
-        node = super().common(kind)
+    def common(self, avro_type: NamedType) -> dict[str, Any]:
+        node = super().common(avro_type)
         if "." not in (self.enclosing or ""):
             node.pop("namespace", None)
         return node

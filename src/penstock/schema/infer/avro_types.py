@@ -64,12 +64,12 @@ _LOGICAL: dict[tuple[str, str], frozenset[str]] = {
 }
 
 
-def takes(kind: AvroType, scalar: str) -> bool:
-    """Return whether a value of the kind ``scalar`` can be written as ``kind``."""
-    match kind:
+def takes(avro_type: AvroType, scalar: str) -> bool:
+    """Return whether a value of the kind ``scalar`` can be written as ``avro_type``."""
+    match avro_type:
         case PrimitiveType():
-            known = _LOGICAL.get((kind.name, logical_type(kind) or ""))
-            return scalar in (known or _ACCEPTED.get(kind.name, frozenset()))
+            known = _LOGICAL.get((avro_type.name, logical_type(avro_type) or ""))
+            return scalar in (known or _ACCEPTED.get(avro_type.name, frozenset()))
         case EnumType():
             return scalar == "string"  # the symbols are checked when the value is written
         case FixedType():
@@ -78,9 +78,9 @@ def takes(kind: AvroType, scalar: str) -> bool:
             return False
 
 
-def holds(kind: AvroType, digits: tuple[int, int]) -> bool:
-    """Return whether ``kind`` is a decimal with at least ``digits`` before and after the point."""
-    precision, scale = decimal_digits(kind) or (-1, -1)
+def holds(avro_type: AvroType, digits: tuple[int, int]) -> bool:
+    """Return whether ``avro_type`` is a decimal with at least ``digits`` before and after the point."""
+    precision, scale = decimal_digits(avro_type) or (-1, -1)
     return digits[0] <= precision - scale and digits[1] <= scale
 
 
@@ -93,8 +93,8 @@ def contradiction(shape: Shape, shape_kinds: list[str]) -> str:
     return f"the data has {' and '.join(shape_kinds)}, and no single type holds them unchanged."
 
 
-def describe_type(kind: AvroType) -> str:
+def describe_type(avro_type: AvroType) -> str:
     """Return a short description of a type for a message; a decimal with its digits."""
-    if isinstance(kind, PrimitiveType) and kind.props.get("logicalType") == "decimal":
-        return f"decimal({kind.props.get('precision')},{kind.props.get('scale', 0)})"
-    return describe(kind)
+    if isinstance(avro_type, PrimitiveType) and avro_type.props.get("logicalType") == "decimal":
+        return f"decimal({avro_type.props.get('precision')},{avro_type.props.get('scale', 0)})"
+    return describe(avro_type)

@@ -132,7 +132,7 @@ class Node:
     @cached_property
     def implied_types(self) -> frozenset[str]:
         """``types``, or, if the schema has no ``type``, the only type that its keywords are about."""
-        about = {kind for keyword in self.raw for kind, keywords in _ABOUT.items() if keyword in keywords}
+        about = {json_type for keyword in self.raw for json_type, keywords in _ABOUT.items() if keyword in keywords}
         if len(about) != 1 or self.types != ALL_TYPES or self.applicators:
             return self.types
         return _KINDS[about.pop()]

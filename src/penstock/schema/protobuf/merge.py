@@ -103,8 +103,8 @@ class _Merger:
                 remedy="Write both in one syntax, with the same features.",
             )
         around = self._wrap(file.package.split(".") if file.package else [])
-        kind = around.nested_type if item.DESCRIPTOR.name == "DescriptorProto" else around.enum_type
-        copy = kind.add()
+        siblings = around.nested_type if item.DESCRIPTOR.name == "DescriptorProto" else around.enum_type
+        copy = siblings.add()
         copy.CopyFrom(item)
         copy.DiscardUnknownFields()
 

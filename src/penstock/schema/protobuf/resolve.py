@@ -231,16 +231,16 @@ class _Comparison:
                 rule="REQUIRED_FIELD_ADDED",
                 message=f"The reader requires field {read.number}, which is optional in the writer. Make it optional.",
             )
-        kind = _kind(read, reader, self._reader)
-        if kind != _kind(written, writer, self._writer):
+        read_as = _kind(read, reader, self._reader)
+        if read_as != _kind(written, writer, self._writer):
             yield Incompatibility(
                 **sides,
                 rule="FIELD_KIND_CHANGED",
                 message=f"Field {read.number} has another kind, and other bytes. Give the new field a number of its own.",
             )
-        elif kind == "scalar":
+        elif read_as == "scalar":
             yield from self._scalar(read, written, sides, self._labels(new, old) if labels else False)
-        elif kind == "map":
+        elif read_as == "map":
             entry_read, entry_written = (
                 self._reader.messages[read.type_name[1:]],
                 self._writer.messages[written.type_name[1:]],

@@ -198,14 +198,14 @@ def _unreadable(error: BaseException, writer: AvroSchema, reader: AvroSchema | N
     return _refused(MalformedPayload, writer, data, start, f"{type(error).__name__}: {_one_line(error)}")
 
 
-def _refused(kind: type[SerdeError], writer: AvroSchema, data: bytes, start: int, reason: str) -> SerdeError:
+def _refused(error_class: type[SerdeError], writer: AvroSchema, data: bytes, start: int, reason: str) -> SerdeError:
     """Return the error with the path of the unreadable part. ``reason`` is used if the walk finds no reason itself."""
     path, why = writer.locate(data, start, writer.root_name) or ("", "")
     size, where = len(data) - start, f", at {path}" if path else ""
-    if kind is TruncatedPayload:
-        return kind(f"Payload of {size} bytes ends inside a value{where}.", path=path)
+    if error_class is TruncatedPayload:
+        return error_class(f"Payload of {size} bytes ends inside a value{where}.", path=path)
     reason = (why or reason).rstrip(".")
-    return kind(f"Payload of {size} bytes is not a value of its schema{where}: {reason}.", path=path)
+    return error_class(f"Payload of {size} bytes is not a value of its schema{where}: {reason}.", path=path)
 
 
 def _unresolved(error: BaseException, writer: AvroSchema, reader: AvroSchema | None) -> UnreadableSchema:

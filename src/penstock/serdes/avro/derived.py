@@ -293,10 +293,10 @@ def _has_wide_number(value: Any) -> bool:
     return isinstance(value, int) and not -_EXACT <= value <= _EXACT
 
 
-def _is_double(kind: AvroType) -> bool:
-    return isinstance(kind, PrimitiveType) and kind.name == "double"
+def _is_double(avro_type: AvroType) -> bool:
+    return isinstance(avro_type, PrimitiveType) and avro_type.name == "double"
 
 
-def _is_lenient(kind: AvroType) -> bool:
-    logical = logical_type(kind) or ""
+def _is_lenient(avro_type: AvroType) -> bool:
+    logical = logical_type(avro_type) or ""
     return logical in _LENIENT or logical.startswith(_LENIENT_PREFIXES)

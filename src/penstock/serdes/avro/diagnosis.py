@@ -70,26 +70,26 @@ class MisfitFold(FunctionFold[[Any, str], IncompatibleValue | None]):
         super().__init__(schema)
         self._ignore_unknown = ignore_unknown
 
-    def primitive(self, kind: PrimitiveType) -> FindMisfit:
+    def primitive(self, avro_type: PrimitiveType) -> FindMisfit:
         """See :data:`FindMisfit`."""
-        return _leaf(kind)
+        return _leaf(avro_type)
 
-    def enum(self, kind: EnumType) -> FindMisfit:
+    def enum(self, avro_type: EnumType) -> FindMisfit:
         """See :data:`FindMisfit`."""
-        return _leaf(kind)
+        return _leaf(avro_type)
 
-    def fixed(self, kind: FixedType) -> FindMisfit:
+    def fixed(self, avro_type: FixedType) -> FindMisfit:
         """See :data:`FindMisfit`."""
-        return _leaf(kind)
+        return _leaf(avro_type)
 
-    def union(self, kind: UnionType, branches: Sequence[FindMisfit]) -> FindMisfit:
+    def union(self, avro_type: UnionType, branches: Sequence[FindMisfit]) -> FindMisfit:
         """Return the misfit of the only branch beside null; with several branches, report that none fits."""
         not_null = [
             find
-            for branch, find in zip(kind.branches, branches, strict=True)
+            for branch, find in zip(avro_type.branches, branches, strict=True)
             if not (isinstance(branch, PrimitiveType) and branch.name == "null")
         ]
-        names = ", ".join(_name(branch) for branch in kind.branches)
+        names = ", ".join(_name(branch) for branch in avro_type.branches)
 
         def find(value: Any, path: str) -> IncompatibleValue | None:
             if isinstance(value, tuple) or (isinstance(value, Mapping) and "-type" in value):
@@ -102,14 +102,14 @@ class MisfitFold(FunctionFold[[Any, str], IncompatibleValue | None]):
 
         return find
 
-    def record(self, kind: RecordType, fields: Sequence[FindMisfit]) -> FindMisfit:
+    def record(self, avro_type: RecordType, fields: Sequence[FindMisfit]) -> FindMisfit:
         """Look for a missing field, then an unknown one, then a field's misfit."""
-        parts = {item.name: find for item, find in zip(kind.fields, fields, strict=True)}
-        required = [item for item in kind.fields if not item.has_default and not self._is_lenient(item)]
+        parts = {item.name: find for item, find in zip(avro_type.fields, fields, strict=True)}
+        required = [item for item in avro_type.fields if not item.has_default and not self._is_lenient(item)]
 
         def find(value: Any, path: str) -> IncompatibleValue | None:
             if not isinstance(value, Mapping):
-                return _wrong(value, f"a record {kind.name} (a mapping)", path)
+                return _wrong(value, f"a record {avro_type.name} (a mapping)", path)
             for item in required:
                 if item.name not in value:
                     where = f"{path}.{item.name}"
@@ -131,7 +131,7 @@ class MisfitFold(FunctionFold[[Any, str], IncompatibleValue | None]):
     def _is_lenient(self, item: AvroField) -> bool:
         return self._ignore_unknown and isinstance(item.type, UnionType) and "null" in map(branch_name, item.type.branches)
 
-    def array(self, kind: ArrayType, items: FindMisfit) -> FindMisfit:  # noqa: ARG002
+    def array(self, avro_type: ArrayType, items: FindMisfit) -> FindMisfit:  # noqa: ARG002
         """Look for an item's misfit."""
 
         def find(value: Any, path: str) -> IncompatibleValue | None:
@@ -141,7 +141,7 @@ class MisfitFold(FunctionFold[[Any, str], IncompatibleValue | None]):
 
         return find
 
-    def map(self, kind: MapType, values: FindMisfit) -> FindMisfit:  # noqa: ARG002
+    def map(self, avro_type: MapType, values: FindMisfit) -> FindMisfit:  # noqa: ARG002
         """Look for a key that is not a string, then a value's misfit."""
 
         def find(value: Any, path: str) -> IncompatibleValue | None:
@@ -159,13 +159,13 @@ def _first(misfits: Iterator[IncompatibleValue | None]) -> IncompatibleValue | N
     return next((each for each in misfits if each is not None), None)
 
 
-def _leaf(kind: PrimitiveType | EnumType | FixedType) -> FindMisfit:
-    guard = leaf_guard(kind)
-    plain = logical_type(kind) is None
-    schema = library_schema(AvroSchema(root=kind, names={}))
+def _leaf(avro_type: PrimitiveType | EnumType | FixedType) -> FindMisfit:
+    guard = leaf_guard(avro_type)
+    plain = logical_type(avro_type) is None
+    schema = library_schema(AvroSchema(root=avro_type, names={}))
 
     def find(value: Any, path: str) -> IncompatibleValue | None:
-        expected = _expected(value, kind) if plain else None
+        expected = _expected(value, avro_type) if plain else None
         if expected is not None:
             return _wrong(value, expected, path)
         try:
@@ -173,29 +173,29 @@ def _leaf(kind: PrimitiveType | EnumType | FixedType) -> FindMisfit:
                 guard(value)
             fastavro.schemaless_writer(BytesIO(), schema, value)
         except (*FAULTS, ArithmeticError, IndexError) as error:
-            return _wrong(value, _name(kind), path, f" ({' '.join(str(error).split())[:200]})")
+            return _wrong(value, _name(avro_type), path, f" ({' '.join(str(error).split())[:200]})")
         return None
 
     return find
 
 
-def _expected(value: Any, kind: PrimitiveType | EnumType | FixedType) -> str | None:
+def _expected(value: Any, avro_type: PrimitiveType | EnumType | FixedType) -> str | None:
     """Return what a plain type expects if the value is not that. fastavro would cut numbers and accept any truth value."""
-    if isinstance(kind, EnumType):
-        return None if value in kind.symbols else f"one of the symbols {', '.join(kind.symbols)[:200]}"
-    if isinstance(kind, FixedType):
+    if isinstance(avro_type, EnumType):
+        return None if value in avro_type.symbols else f"one of the symbols {', '.join(avro_type.symbols)[:200]}"
+    if isinstance(avro_type, FixedType):
         return None
-    if kind.name in _RANGES:
-        low, high = _RANGES[kind.name]
+    if avro_type.name in _RANGES:
+        low, high = _RANGES[avro_type.name]
         fits = isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
-        return None if fits else f"{_name(kind)} ({low} to {high})"
+        return None if fits else f"{_name(avro_type)} ({low} to {high})"
     fits = {
         "null": value is None,
         "boolean": isinstance(value, bool),
         "float": not isinstance(value, str),
         "double": not isinstance(value, str),
-    }.get(kind.name, True)
-    return None if fits else kind.name
+    }.get(avro_type.name, True)
+    return None if fits else avro_type.name
 
 
 def _wrong(value: Any, expected: str, path: str, why: str = "") -> IncompatibleValue:
@@ -213,8 +213,8 @@ def _shown(value: Any) -> str:
     return f"{text} ({type(value).__name__})" if text else f"a {type(value).__name__}"
 
 
-def _name(kind: AvroType) -> str:
-    if isinstance(kind, UnionType):
-        return "a union of " + ", ".join(_name(branch) for branch in kind.branches)
-    logical = logical_type(kind)
-    return f"{branch_name(kind)} ({logical})" if logical else branch_name(kind)
+def _name(avro_type: AvroType) -> str:
+    if isinstance(avro_type, UnionType):
+        return "a union of " + ", ".join(_name(branch) for branch in avro_type.branches)
+    logical = logical_type(avro_type)
+    return f"{branch_name(avro_type)} ({logical})" if logical else branch_name(avro_type)

@@ -39,10 +39,10 @@ def convert_defaults(schema: AvroSchema, named: Mapping[str, Any]) -> None:
     """
     fold = _FromJsonFold(schema)
     for name, parsed in named.items():
-        kind = schema.names[name]
-        if not isinstance(kind, RecordType):
+        named_type = schema.names[name]
+        if not isinstance(named_type, RecordType):
             continue
-        for item, part in zip(kind.fields, parsed["fields"], strict=True):
+        for item, part in zip(named_type.fields, parsed["fields"], strict=True):
             if item.default is not None and not (isinstance(item.type, PrimitiveType) and item.type.name != "bytes"):
                 part["default"] = fold.of(item.type)(part["default"])
 
@@ -52,23 +52,23 @@ class _FromJsonFold(FunctionFold[[Any], Any]):
         super().__init__(schema)
         self._misfits = MisfitFold(schema, ignore_unknown=False)
 
-    def primitive(self, kind: PrimitiveType) -> FromJson:
-        return _bytes if kind.name == "bytes" else _same
+    def primitive(self, avro_type: PrimitiveType) -> FromJson:
+        return _bytes if avro_type.name == "bytes" else _same
 
-    def enum(self, kind: EnumType) -> FromJson:  # noqa: ARG002
+    def enum(self, avro_type: EnumType) -> FromJson:  # noqa: ARG002
         return _same
 
-    def fixed(self, kind: FixedType) -> FromJson:  # noqa: ARG002
+    def fixed(self, avro_type: FixedType) -> FromJson:  # noqa: ARG002
         return _bytes
 
-    def array(self, kind: ArrayType, items: FromJson) -> FromJson:  # noqa: ARG002
+    def array(self, avro_type: ArrayType, items: FromJson) -> FromJson:  # noqa: ARG002
         return lambda value: [items(item) for item in value] if isinstance(value, list) else value
 
-    def map(self, kind: MapType, values: FromJson) -> FromJson:  # noqa: ARG002
+    def map(self, avro_type: MapType, values: FromJson) -> FromJson:  # noqa: ARG002
         return lambda value: {name: values(item) for name, item in value.items()} if isinstance(value, dict) else value
 
-    def record(self, kind: RecordType, fields: Sequence[FromJson]) -> FromJson:
-        parts = {item.name: convert for item, convert in zip(kind.fields, fields, strict=True)}
+    def record(self, avro_type: RecordType, fields: Sequence[FromJson]) -> FromJson:
+        parts = {item.name: convert for item, convert in zip(avro_type.fields, fields, strict=True)}
 
         def convert(value: Any) -> Any:
             if not isinstance(value, dict):
@@ -77,9 +77,9 @@ class _FromJsonFold(FunctionFold[[Any], Any]):
 
         return convert
 
-    def union(self, kind: UnionType, branches: Sequence[FromJson]) -> FromJson:
-        choices = [(convert, self._misfits.of(branch)) for convert, branch in zip(branches, kind.branches, strict=True)]
-        tagged = {branch_name(branch): convert for convert, branch in zip(branches, kind.branches, strict=True)}
+    def union(self, avro_type: UnionType, branches: Sequence[FromJson]) -> FromJson:
+        choices = [(convert, self._misfits.of(branch)) for convert, branch in zip(branches, avro_type.branches, strict=True)]
+        tagged = {branch_name(branch): convert for convert, branch in zip(branches, avro_type.branches, strict=True)}
 
         def convert(value: Any) -> Any:
             for convert_branch, misfit in choices:

@@ -103,32 +103,32 @@ class _NodeFold(Fold[Node]):
         self._records: list[Node] = []
         self._recursive: dict[str, Node] = {}  # records that are used inside themselves, before they are complete
 
-    def primitive(self, kind: PrimitiveType) -> Node:
-        return _PRIMITIVES[kind.name]
+    def primitive(self, avro_type: PrimitiveType) -> Node:
+        return _PRIMITIVES[avro_type.name]
 
-    def enum(self, kind: EnumType) -> Node:  # noqa: ARG002
+    def enum(self, avro_type: EnumType) -> Node:  # noqa: ARG002
         return _VARINT
 
-    def fixed(self, kind: FixedType) -> Node:
-        return _fixed(kind.size)
+    def fixed(self, avro_type: FixedType) -> Node:
+        return _fixed(avro_type.size)
 
-    def array(self, kind: ArrayType, items: Node) -> Node:  # noqa: ARG002
+    def array(self, avro_type: ArrayType, items: Node) -> Node:  # noqa: ARG002
         return Node(Kind.ARRAY, inside=[items])
 
-    def map(self, kind: MapType, values: Node) -> Node:  # noqa: ARG002
+    def map(self, avro_type: MapType, values: Node) -> Node:  # noqa: ARG002
         return Node(Kind.MAP, inside=[values])
 
-    def union(self, kind: UnionType, branches: Sequence[Node]) -> Node:  # noqa: ARG002
+    def union(self, avro_type: UnionType, branches: Sequence[Node]) -> Node:  # noqa: ARG002
         return Node(Kind.UNION, inside=list(branches))
 
-    def record(self, kind: RecordType, fields: Sequence[Node]) -> Node:
-        node = self._recursive.get(kind.name) or Node(Kind.RECORD)
+    def record(self, avro_type: RecordType, fields: Sequence[Node]) -> Node:
+        node = self._recursive.get(avro_type.name) or Node(Kind.RECORD)
         node.inside = list(fields)
         self._records.append(node)
         return node
 
-    def recursive(self, kind: RecordType) -> Node:
-        return self._recursive.setdefault(kind.name, Node(Kind.RECORD, recursive=True))
+    def recursive(self, avro_type: RecordType) -> Node:
+        return self._recursive.setdefault(avro_type.name, Node(Kind.RECORD, recursive=True))
 
     def settle(self) -> None:
         """Mark the records whose values have no bytes, because none of their parts has any."""

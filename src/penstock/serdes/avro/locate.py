@@ -129,20 +129,20 @@ _Walk = Callable[[_Cursor, str], None]
 class _Walks(FunctionFold[[_Cursor, str], None]):
     """Functions that read a value of a type without building it, and raise :class:`_Stop` at the first fault."""
 
-    def primitive(self, kind: PrimitiveType) -> _Walk:
-        return self._leaf(kind, _primitive(kind.name))
+    def primitive(self, avro_type: PrimitiveType) -> _Walk:
+        return self._leaf(avro_type, _primitive(avro_type.name))
 
-    def enum(self, kind: EnumType) -> _Walk:
-        count = len(kind.symbols)
-        return self._leaf(kind, lambda cursor, path: cursor.choice(path, count, "symbol"))
+    def enum(self, avro_type: EnumType) -> _Walk:
+        count = len(avro_type.symbols)
+        return self._leaf(avro_type, lambda cursor, path: cursor.choice(path, count, "symbol"))
 
-    def fixed(self, kind: FixedType) -> _Walk:
-        size = kind.size
-        return self._leaf(kind, lambda cursor, path: cursor.take(size, path))
+    def fixed(self, avro_type: FixedType) -> _Walk:
+        size = avro_type.size
+        return self._leaf(avro_type, lambda cursor, path: cursor.take(size, path))
 
-    def _leaf(self, kind: PrimitiveType | EnumType | FixedType, read: Callable[[_Cursor, str], object]) -> _Walk:
-        logical = logical_type(kind)
-        schema = library_schema(AvroSchema(root=kind, names={})) if logical is not None else None
+    def _leaf(self, avro_type: PrimitiveType | EnumType | FixedType, read: Callable[[_Cursor, str], object]) -> _Walk:
+        logical = logical_type(avro_type)
+        schema = library_schema(AvroSchema(root=avro_type, names={})) if logical is not None else None
 
         def walk(cursor: _Cursor, path: str) -> None:
             cursor.count()
@@ -153,28 +153,28 @@ class _Walks(FunctionFold[[_Cursor, str], None]):
 
         return walk
 
-    def array(self, kind: ArrayType, items: _Walk) -> _Walk:  # noqa: ARG002
+    def array(self, avro_type: ArrayType, items: _Walk) -> _Walk:  # noqa: ARG002
         def item(cursor: _Cursor, path: str, index: int) -> None:
             items(cursor, f"{path}[{index}]")
 
         return _blocks(item)
 
-    def map(self, kind: MapType, values: _Walk) -> _Walk:  # noqa: ARG002
+    def map(self, avro_type: MapType, values: _Walk) -> _Walk:  # noqa: ARG002
         def item(cursor: _Cursor, path: str, index: int) -> None:  # noqa: ARG001
             key = cursor.text(path)
             values(cursor, f"{path}[{key!r}]")
 
         return _blocks(item)
 
-    def union(self, kind: UnionType, branches: Sequence[_Walk]) -> _Walk:  # noqa: ARG002
+    def union(self, avro_type: UnionType, branches: Sequence[_Walk]) -> _Walk:  # noqa: ARG002
         def walk(cursor: _Cursor, path: str) -> None:
             cursor.count()
             branches[cursor.choice(path, len(branches), "branch")](cursor, path)
 
         return walk
 
-    def record(self, kind: RecordType, fields: Sequence[_Walk]) -> _Walk:
-        parts = [(item.name, walk) for item, walk in zip(kind.fields, fields, strict=True)]
+    def record(self, avro_type: RecordType, fields: Sequence[_Walk]) -> _Walk:
+        parts = [(item.name, walk) for item, walk in zip(avro_type.fields, fields, strict=True)]
 
         def walk(cursor: _Cursor, path: str) -> None:
             cursor.count()

@@ -48,23 +48,23 @@ def compile_guard(schema: AvroSchema) -> Guard | None:
     return _GuardFold(schema).root().alone
 
 
-def leaf_guard(kind: AvroType, *, in_union: bool = False) -> Guard | None:
+def leaf_guard(avro_type: AvroType, *, in_union: bool = False) -> Guard | None:
     """Return the guard of a type without parts, or ``None`` if it needs none or has parts.
 
     ``in_union`` omits the checks that fastavro does itself to choose a union's branch.
     """
-    logical = logical_type(kind)
+    logical = logical_type(avro_type)
     if logical == "decimal":
-        return _decimal(kind)
-    if not isinstance(kind, PrimitiveType):
+        return _decimal(avro_type)
+    if not isinstance(avro_type, PrimitiveType):
         return None
-    if logical == "uuid" and kind.name == "string":
+    if logical == "uuid" and avro_type.name == "string":
         return _uuid
-    if logical is None and kind.name == "boolean" and not in_union:
+    if logical is None and avro_type.name == "boolean" and not in_union:
         return _boolean
-    if kind.name not in _CODES or (in_union and kind.name != "float"):
+    if avro_type.name not in _CODES or (in_union and avro_type.name != "float"):
         return None
-    pack = _PACK[kind.name]
+    pack = _PACK[avro_type.name]
     return pack if logical is None else lambda value: isinstance(value, date | time | str) or pack(value)
 
 
@@ -78,33 +78,33 @@ class _Guards:
 
 
 class _GuardFold(Fold[_Guards]):
-    def primitive(self, kind: PrimitiveType) -> _Guards:
-        return _primitive(kind) if kind.props else _BARE[kind.name]
+    def primitive(self, avro_type: PrimitiveType) -> _Guards:
+        return _primitive(avro_type) if avro_type.props else _BARE[avro_type.name]
 
-    def enum(self, kind: EnumType) -> _Guards:  # noqa: ARG002
+    def enum(self, avro_type: EnumType) -> _Guards:  # noqa: ARG002
         return _Guards()
 
-    def fixed(self, kind: FixedType) -> _Guards:
-        return _Guards(leaf_guard(kind), leaf_guard(kind, in_union=True))
+    def fixed(self, avro_type: FixedType) -> _Guards:
+        return _Guards(leaf_guard(avro_type), leaf_guard(avro_type, in_union=True))
 
-    def array(self, kind: ArrayType, items: _Guards) -> _Guards:
-        return _Guards() if logical_type(kind) is not None else _of_items(items, is_map=False)
+    def array(self, avro_type: ArrayType, items: _Guards) -> _Guards:
+        return _Guards() if logical_type(avro_type) is not None else _of_items(items, is_map=False)
 
-    def map(self, kind: MapType, values: _Guards) -> _Guards:
-        return _Guards() if logical_type(kind) is not None else _of_items(values, is_map=True)
+    def map(self, avro_type: MapType, values: _Guards) -> _Guards:
+        return _Guards() if logical_type(avro_type) is not None else _of_items(values, is_map=True)
 
-    def union(self, kind: UnionType, branches: Sequence[_Guards]) -> _Guards:
-        not_null = [guards for branch, guards in zip(kind.branches, branches, strict=True) if not _is_null(branch)]
+    def union(self, avro_type: UnionType, branches: Sequence[_Guards]) -> _Guards:
+        not_null = [guards for branch, guards in zip(avro_type.branches, branches, strict=True) if not _is_null(branch)]
         guard = not_null[0].in_union if len(not_null) == 1 else None
         if guard is None:
             return _Guards()
         check = _or_none(guard)
         return _Guards(check, check)
 
-    def record(self, kind: RecordType, fields: Sequence[_Guards]) -> _Guards:
-        if logical_type(kind) is not None:
+    def record(self, avro_type: RecordType, fields: Sequence[_Guards]) -> _Guards:
+        if logical_type(avro_type) is not None:
             return _Guards()
-        named = [(item.name, guards) for item, guards in zip(kind.fields, fields, strict=True)]
+        named = [(item.name, guards) for item, guards in zip(avro_type.fields, fields, strict=True)]
         return _Guards(
             _record_guard(
                 [(name, guards.code) for name, guards in named if guards.code is not None],
@@ -116,17 +116,17 @@ class _GuardFold(Fold[_Guards]):
             ),
         )
 
-    def recursive(self, kind: RecordType) -> _Guards:
+    def recursive(self, avro_type: RecordType) -> _Guards:
         """Return guards that call the record's own, if any of its parts needs a guard; most records need none."""
-        leaves = list(types_within(self.schema, kind))
+        leaves = list(types_within(self.schema, avro_type))
 
         def alone(value: Any) -> None:
-            guard = self.made(kind.name).alone
+            guard = self.made(avro_type.name).alone
             if guard is not None:
                 guard(value)
 
         def in_union(value: Any) -> None:
-            guard = self.made(kind.name).in_union
+            guard = self.made(avro_type.name).in_union
             if guard is not None:
                 guard(value)
 
@@ -136,13 +136,13 @@ class _GuardFold(Fold[_Guards]):
         )
 
 
-def _primitive(kind: PrimitiveType) -> _Guards:
-    code = _CODES.get(kind.name) if logical_type(kind) is None else None
-    return _Guards(leaf_guard(kind), leaf_guard(kind, in_union=True), code)
+def _primitive(avro_type: PrimitiveType) -> _Guards:
+    code = _CODES.get(avro_type.name) if logical_type(avro_type) is None else None
+    return _Guards(leaf_guard(avro_type), leaf_guard(avro_type, in_union=True), code)
 
 
-def _is_null(kind: AvroType) -> bool:
-    return isinstance(kind, PrimitiveType) and kind.name == "null"
+def _is_null(avro_type: AvroType) -> bool:
+    return isinstance(avro_type, PrimitiveType) and avro_type.name == "null"
 
 
 def _or_none(guard: Guard) -> Guard:
@@ -169,8 +169,8 @@ def _uuid(value: Any) -> None:
         UUID(value)
 
 
-def _decimal(kind: AvroType) -> Guard | None:
-    digits = decimal_digits(kind)
+def _decimal(avro_type: AvroType) -> Guard | None:
+    digits = decimal_digits(avro_type)
     if digits is None:
         return None
     integer_digits = digits[0] - digits[1]

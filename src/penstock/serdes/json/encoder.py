@@ -74,13 +74,13 @@ def _has_odd_number(value: Any) -> bool:
     """
     odd = False
     for item in value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else (value,):
-        kind = item.__class__
-        if kind is float:
+        item_class = item.__class__
+        if item_class is float:
             if not (0.001 <= item < 1e7 or -1e7 < item <= -0.001 or item == 0.0):
                 if item - item != 0.0:
                     raise ValueError("NaN and Infinity are not JSON numbers")
                 odd = True
-        elif kind is not str and kind is not int and isinstance(item, dict | list | tuple):
+        elif item_class is not str and item_class is not int and isinstance(item, dict | list | tuple):
             odd = _has_odd_number(item) or odd
     return odd
 

@@ -61,9 +61,9 @@ def read_aggregate(data: bytes) -> list[UserRecord]:
             f"Record of {len(data)} bytes begins like an aggregated record, and its checksum is wrong.",
             remedy="It was cut or changed in transit, or its producer does not write aggregated records.",
         )
-    kind, decode_error = _message()
+    message_class, decode_error = _message()
     try:
-        aggregate = kind.FromString(body)
+        aggregate = message_class.FromString(body)
         if not aggregate.IsInitialized():
             # Checked before any record is made: two bytes of input are enough for an empty one.
             raise DamagedAggregate(f"Record of {len(data)} bytes is an aggregated record that lacks required fields.")
@@ -93,10 +93,10 @@ def plain_record(record: Mapping[str, Any]) -> UserRecord:
 
 def write_aggregate(records: Sequence[UserRecord]) -> bytes:
     """Return the aggregated record of ``records``. A key that several records share is written once."""
-    kind, _ = _message()
+    message_class, _ = _message()
     keys: dict[str, int] = {}
     hashes: dict[str, int] = {}
-    aggregate = kind()
+    aggregate = message_class()
     for record in records:
         part = aggregate.records.add()
         part.partition_key_index = keys.setdefault(record.partition_key, len(keys))

@@ -64,17 +64,19 @@ def protobuf_encoder(
     from google.protobuf.message import EncodeError  # noqa: PLC0415 - an extra's library
 
     name = message or schema.first_name()
-    kind = schema.message(name)
+    message_class = schema.message(name)
     index_of = index or schema.index
     head = prefix + index_of(name)
     # The bytes in front, and whether Google's library always writes equal values as equal bytes.
-    heads: dict[Any, tuple[bytes, bool]] = {kind.DESCRIPTOR: (head, _has_order(kind.DESCRIPTOR))}
-    build = _builder(kind, name, ignore_unknown=ignore_unknown)
+    heads: dict[Any, tuple[bytes, bool]] = {message_class.DESCRIPTOR: (head, _has_order(message_class.DESCRIPTOR))}
+    build = _builder(message_class, name, ignore_unknown=ignore_unknown)
 
     def encode(value: Any) -> bytes:
         message, known = value, heads.get(getattr(value, "DESCRIPTOR", None))
         if known is None:
-            known, message = (heads[kind.DESCRIPTOR], build(value)) if isinstance(value, Mapping) else (learn(value), value)
+            known, message = (
+                (heads[message_class.DESCRIPTOR], build(value)) if isinstance(value, Mapping) else (learn(value), value)
+            )
         try:
             if known[1]:
                 return known[0] + message.SerializeToString()  # type: ignore[no-any-return]
@@ -103,25 +105,25 @@ def _has_order(descriptor: Any) -> bool:
     return not any(message.is_extendable or any(map(is_map, message.fields)) for message in messages_in(descriptor))
 
 
-def _builder(kind: Any, name: str, *, ignore_unknown: bool) -> Callable[[Mapping[str, Any]], Any]:
+def _builder(message_class: Any, name: str, *, ignore_unknown: bool) -> Callable[[Mapping[str, Any]], Any]:
     from google.protobuf import json_format  # noqa: PLC0415 - an extra's library
 
-    may_overflow, may_lose = has_floats(kind.DESCRIPTOR), can_lose(kind.DESCRIPTOR)
+    may_overflow, may_lose = has_floats(message_class.DESCRIPTOR), can_lose(message_class.DESCRIPTOR)
 
     def build(value: Mapping[str, Any]) -> Any:
-        lost = loss(value, kind.DESCRIPTOR, name) if may_lose else None
+        lost = loss(value, message_class.DESCRIPTOR, name) if may_lose else None
         if lost is not None:
             raise lost
         try:
             # In C. It refuses forms that only Protobuf's JSON has, such as times as strings.
-            message = kind(**value)
+            message = message_class(**value)
             if not (may_overflow and has_overflown(message)):
                 return message
         except _REFUSALS:
             pass
         try:
-            texts: Any = with_texts(value, kind.DESCRIPTOR) if may_lose else value
-            return json_format.ParseDict(texts, kind(), ignore_unknown_fields=ignore_unknown)
+            texts: Any = with_texts(value, message_class.DESCRIPTOR) if may_lose else value
+            return json_format.ParseDict(texts, message_class(), ignore_unknown_fields=ignore_unknown)
         except (json_format.Error, *_REFUSALS, RecursionError) as error:
             raise _misfit(name, error) from None
 

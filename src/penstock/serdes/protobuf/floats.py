@@ -16,10 +16,10 @@ def has_floats(descriptor: Any) -> bool:
 def has_overflown(message: Any) -> bool:
     """Return whether one of the message's 32-bit floats is infinite."""
     for field, value in message.ListFields():
-        kind = element(field)
-        if kind.type == kind.TYPE_FLOAT:
+        element_field = element(field)
+        if element_field.type == element_field.TYPE_FLOAT:
             if any(map(math.isinf, elements(field, value))):
                 return True
-        elif kind.message_type is not None and any(map(has_overflown, elements(field, value))):
+        elif element_field.message_type is not None and any(map(has_overflown, elements(field, value))):
             return True
     return False

@@ -48,12 +48,12 @@ class _Walk:
             raise _Stop(path, f"it nests deeper than {_MAX_DEPTH} messages")
         while at < end:
             tag, at = self._varint(at, end, path)
-            number, kind = tag >> 3, tag & 7
+            number, wire_type = tag >> 3, tag & 7
             field = descriptor.fields_by_number.get(number) if descriptor is not None else None
             where = f"{path}.{field.name if field is not None else number}"
             if number == 0:
                 raise _Stop(path, "it has a field with number 0")
-            at = self._field((field, kind), at, end, where)
+            at = self._field((field, wire_type), at, end, where)
         self._depth -= 1
 
     def _field(self, known: tuple[Any, int], at: int, end: int, path: str) -> int:

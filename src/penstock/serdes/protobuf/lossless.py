@@ -34,8 +34,10 @@ def loss(value: Any, descriptor: Any, path: str) -> IncompatibleValue | None:
             )
         if not _is_container(field, item):
             continue
-        kind = element(field)
-        first = next((lost for part in elements(field, item) if (lost := _part(part, kind, where)) is not None), None)
+        element_field = element(field)
+        first = next(
+            (lost for part in elements(field, item) if (lost := _part(part, element_field, where)) is not None), None
+        )
         if first is not None:
             return first
     return None
@@ -46,15 +48,15 @@ def with_texts(value: Any, descriptor: Any) -> Any:
     texts = _given(value, descriptor)
     message = dict(value) if texts else value
     for name, field, item in texts:
-        kind = element(field)
+        element_field = element(field)
         if not _is_container(field, item):
             continue
         if is_map(field):
-            message[name] = {key: _with_text(part, kind) for key, part in item.items()}
+            message[name] = {key: _with_text(part, element_field) for key, part in item.items()}
         elif field.is_repeated:
-            message[name] = [_with_text(part, kind) for part in item]
+            message[name] = [_with_text(part, element_field) for part in item]
         else:
-            message[name] = _with_text(item, kind)
+            message[name] = _with_text(item, element_field)
     return message
 
 

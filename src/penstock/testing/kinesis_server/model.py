@@ -148,16 +148,16 @@ class Stream:
 
     def position(self, shard: Shard, how: dict[str, Any]) -> int:
         """Return the number after which a position of a request begins."""
-        kind = how.get("ShardIteratorType") or how.get("Type")
-        if kind == "TRIM_HORIZON":
+        iterator_type = how.get("ShardIteratorType") or how.get("Type")
+        if iterator_type == "TRIM_HORIZON":
             return 0
-        if kind == "LATEST":
+        if iterator_type == "LATEST":
             return self.next_number()
-        if kind == "AT_TIMESTAMP":
+        if iterator_type == "AT_TIMESTAMP":
             early = [each for each in shard.records if each["ApproximateArrivalTimestamp"] < float(how["Timestamp"])]
             return int(early[-1]["SequenceNumber"]) if early else 0
         number = int(how.get("StartingSequenceNumber") or how["SequenceNumber"])
-        return number - 1 if kind == "AT_SEQUENCE_NUMBER" else number
+        return number - 1 if iterator_type == "AT_SEQUENCE_NUMBER" else number
 
     def iterator(self, shard: Shard, number: int) -> str:
         """Return an iterator's token, valid for five minutes."""

@@ -196,10 +196,10 @@ def _condition(comparison: Comparison, part: Node, facts: Facts, ask: Ask) -> Ru
 def unevaluated_findings(part: Node, facts: Facts, path: str) -> list[Incompatibility]:
     """Report ``unevaluated...`` beside combined schemas, which is compared only as a whole and differs."""
     findings = []
-    for keyword, kind in (("unevaluatedProperties", "object"), ("unevaluatedItems", "array")):
+    for keyword, json_type in (("unevaluatedProperties", "object"), ("unevaluatedItems", "array")):
         node = part.child(keyword)
         known = keyword == "unevaluatedProperties" and part.unevaluated_is_plain
-        if node is not None and node is not TRUE and kind in facts.types and part.applicators and not known:
+        if node is not None and node is not TRUE and json_type in facts.types and part.applicators and not known:
             message = f"a schema with {keyword} beside combined schemas is compared as a whole, and it changed. Keep it."
             findings.append(
                 finding(f"{path}/{keyword}", "COMBINED_TYPE_SUBSCHEMAS_CHANGED", keyword, "another schema", message)

@@ -76,8 +76,8 @@ class _Field:
     def __init__(self, number: int, *, typed: bool) -> None:
         self._text, self._typed = f"r.value ->> {number}", typed
 
-    def __format__(self, kind: str) -> str:
-        return f"CAST({self._text} AS {kind})" if kind and self._typed else f"({self._text})"
+    def __format__(self, sql_type: str) -> str:
+        return f"CAST({self._text} AS {sql_type})" if sql_type and self._typed else f"({self._text})"
 
 
 @lru_cache
