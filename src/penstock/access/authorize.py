@@ -10,7 +10,7 @@ from penstock.access.entities import EntityKind, Group, Identity, ManagedPolicy,
 from penstock.access.errors import NotAuthorized, UnrecognizedClient
 from penstock.access.keys import AccessStore
 from penstock.access.policies.aws_managed import AWS_MANAGED
-from penstock.access.policies.documents import Kind, Policy, parse_policy, parsed_policy
+from penstock.access.policies.documents import Policy, PolicyType, parse_policy, parsed_policy
 from penstock.access.policies.evaluate import AccessRequest, Decision, decide, is_uniform
 from penstock.access.principals import Caller, root_arn
 from penstock.access.sessions import UNRECOGNIZED
@@ -40,7 +40,7 @@ class PolicySource(NamedTuple):
     """One policy of an identity: its name or ARN, and where it is from (``user``, ``group``, ``aws-managed``, ...)."""
 
     name: str
-    kind: str
+    source_type: str
     text: str
 
 
@@ -109,8 +109,8 @@ class Authorizer:
 
     def sources(self, identity: Identity) -> Sequence[PolicySource]:
         """Return the policies of a user, role or group, those of a user's groups too; reads the store."""
-        kind = kind_of(identity).value
-        sources = [PolicySource(name, kind, text) for name, text in identity.inline.items()]
+        source_type = kind_of(identity).value
+        sources = [PolicySource(name, source_type, text) for name, text in identity.inline.items()]
         for arn, text in self.managed(identity.attached):
             sources.append(PolicySource(arn, "aws-managed" if arn in AWS_MANAGED else "user-managed", text))
         for group in self._groups(identity):
@@ -155,7 +155,7 @@ class Authorizer:
         if session is None or not session.narrowed:
             return None
         # Parsed without the shared cache: each session may have other texts.
-        own = [parse_policy(text, Kind.IDENTITY, stored=True) for text in session.policies]
+        own = [parse_policy(text, PolicyType.IDENTITY, stored=True) for text in session.policies]
         return [*own, *_parsed(self._texts(session.policy_arns))]
 
     def _groups(self, principal: Identity) -> Sequence[Group]:
@@ -200,4 +200,4 @@ def denial(caller: Caller, action: str, resource: str, reason: str = "") -> NotA
 
 
 def _parsed(texts: Sequence[str]) -> tuple[Policy, ...]:
-    return tuple(parsed_policy(text, Kind.IDENTITY) for text in texts)
+    return tuple(parsed_policy(text, PolicyType.IDENTITY) for text in texts)

@@ -14,7 +14,7 @@ from penstock.access.errors import NotAuthorized
 from penstock.access.federation.web_identity import WebIdentity
 from penstock.access.keys import AccessStore
 from penstock.access.policies.aws_managed import AWS_MANAGED
-from penstock.access.policies.documents import Kind, parse_policy, parsed_policy
+from penstock.access.policies.documents import PolicyType, parse_policy, parsed_policy
 from penstock.access.policies.errors import MalformedPolicy
 from penstock.access.policies.evaluate import AccessRequest, decide
 from penstock.access.principals import Caller, SessionContext, federated_arn, session_arn
@@ -238,7 +238,7 @@ class TokenService:
         extra = {"sts:rolesessionname": request.session_name}
         if request.external_id is not None:
             extra["sts:externalid"] = request.external_id
-        trust = parsed_policy(role.trust, Kind.TRUST)
+        trust = parsed_policy(role.trust, PolicyType.TRUST)
         return self._authorizer.decide(
             caller, _ASSUME, role.arn, origin, owner=role.account, policy=trust, must_grant=True, extra=extra
         ).allowed
@@ -269,7 +269,7 @@ def _trusts(role: Role, identity: WebIdentity, origin: Origin, extra: Mapping[st
     stranger = Caller(account="", principal=provider.arn, user_id=f"{provider.arn}:{identity.subject}")
     context = RequestContextKeys(stranger, origin, resource_account=role.account, extra=extra)
     request = AccessRequest(caller=stranger, action=_ASSUME_WITH_IDENTITY, resource=role.arn, context=context)
-    trust = parsed_policy(role.trust, Kind.TRUST)
+    trust = parsed_policy(role.trust, PolicyType.TRUST)
     return decide(request, (), resource=trust, own_account=True, must_grant=True, must_name=True).allowed
 
 
@@ -277,7 +277,7 @@ def _trusts_service(role: Role, service: Caller, origin: Origin, extra: Mapping[
     """Return whether the role's trust policy names the service, and its conditions match."""
     context = RequestContextKeys(service, origin, resource_account=role.account, extra=extra)
     request = AccessRequest(caller=service, action=_ASSUME, resource=role.arn, context=context)
-    trust = parsed_policy(role.trust, Kind.TRUST)
+    trust = parsed_policy(role.trust, PolicyType.TRUST)
     return decide(request, (), resource=trust, own_account=True, must_grant=True, must_name=True).allowed
 
 
@@ -290,5 +290,5 @@ def _check_session_policies(texts: Sequence[str], arns: Sequence[str]) -> int | 
             f"The session policies have {length} characters; {_MAX_SESSION_POLICY} is the maximum.", remedy="Shorten them."
         )
     for text in texts:
-        parse_policy(text, Kind.IDENTITY)
+        parse_policy(text, PolicyType.IDENTITY)
     return -(-100 * length // _MAX_SESSION_POLICY)

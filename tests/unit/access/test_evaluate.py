@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from penstock.access.context_keys import Origin, RequestContextKeys
-from penstock.access.policies.documents import Kind, Policy, parse_policy
+from penstock.access.policies.documents import Policy, PolicyType, parse_policy
 from penstock.access.policies.evaluate import AccessRequest, Decision, decide
 from penstock.access.principals import Caller, SessionContext, root_arn, session_arn
 
@@ -32,8 +32,8 @@ def policy(effect: str, *, action: Any = GET, principal: Any = None, **more: Any
         del statement["Action"]
     if principal is not None:
         statement["Principal"] = principal
-    kind = Kind.IDENTITY if principal is None and "NotPrincipal" not in more else Kind.RESOURCE
-    return parse_policy(json.dumps({"Version": "2012-10-17", "Statement": statement}), kind)
+    policy_type = PolicyType.IDENTITY if principal is None and "NotPrincipal" not in more else PolicyType.RESOURCE
+    return parse_policy(json.dumps({"Version": "2012-10-17", "Statement": statement}), policy_type)
 
 
 def ask(caller: Caller, *identity: Policy, action: str = GET, resource: str = SCHEMA, **more: Any) -> Decision:

@@ -7,7 +7,7 @@ import random
 import pytest
 
 from penstock.access.context_keys import Origin, RequestContextKeys
-from penstock.access.policies.documents import Kind, Policy, parse_policy
+from penstock.access.policies.documents import Policy, PolicyType, parse_policy
 from penstock.access.policies.evaluate import AccessRequest, decide, is_uniform
 from penstock.access.principals import Caller
 
@@ -23,7 +23,7 @@ PATTERNS = (
 
 def _policy(*statements: tuple[str, str, str]) -> Policy:
     shapes = [{"Effect": effect, "Action": action, kind: pattern} for effect, action, pattern, kind in _kinds(statements)]
-    return parse_policy(json.dumps({"Version": "2012-10-17", "Statement": shapes}), Kind.IDENTITY, stored=True)
+    return parse_policy(json.dumps({"Version": "2012-10-17", "Statement": shapes}), PolicyType.IDENTITY, stored=True)
 
 
 def _kinds(statements: tuple[tuple[str, str, str], ...]) -> list[tuple[str, str, str, str]]:

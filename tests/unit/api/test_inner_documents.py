@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from penstock.access.policies.buckets import parse_bucket_policy
-from penstock.access.policies.documents import Kind, parse_policy
+from penstock.access.policies.documents import PolicyType, parse_policy
 from penstock.crawl.configuration import Configuration
 from penstock.errors import PenstockError
 from penstock.jobs.bookmarks import check_document
@@ -17,7 +17,7 @@ LISTS = '{"x":[' + "[]," * 3_000_000 + "[]]}"
 READERS: dict[str, Callable[[str], Any]] = {
     "a crawler's configuration": Configuration.parse,
     "a job's bookmark": check_document,
-    "a policy of IAM": lambda text: parse_policy(text, Kind.IDENTITY),
+    "a policy of IAM": lambda text: parse_policy(text, PolicyType.IDENTITY),
     "a bucket's policy": lambda text: parse_bucket_policy(text, "bucket"),
     "a page's token": lambda text: decode_token("tables", text, str),
 }

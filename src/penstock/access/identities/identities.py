@@ -19,7 +19,7 @@ from penstock.access.entities import (
 from penstock.access.identities.tags import changed_tags
 from penstock.access.keys import AccessStore, EntityReader
 from penstock.access.policies.aws_managed import AWS_MANAGED
-from penstock.access.policies.documents import Kind, parse_policy
+from penstock.access.policies.documents import PolicyType, parse_policy
 from penstock.errors import LimitExceeded
 
 __all__ = ["Identities", "check_boundary", "check_empty", "dense_length", "policy_exists"]
@@ -46,7 +46,7 @@ class Identities:
 
     def put_inline(self, kind: EntityKind, account: str, name: str, policy: str, text: str) -> None:
         """Put an inline policy; raise :class:`MalformedPolicy`, :class:`LimitExceeded`, :class:`NoSuchEntity`."""
-        parse_policy(text, Kind.IDENTITY)
+        parse_policy(text, PolicyType.IDENTITY)
 
         def change(identity: Identity) -> Identity:
             inline = {**identity.inline, policy: text}

@@ -21,7 +21,7 @@ from penstock.access.identities.identities import dense_length
 from penstock.access.identities.tags import changed_tags, checked_tags
 from penstock.access.keys import AccessStore, EntityReader
 from penstock.access.policies.aws_managed import AWS_MANAGED
-from penstock.access.policies.documents import Kind, check_current_version, parse_policy
+from penstock.access.policies.documents import PolicyType, check_current_version, parse_policy
 from penstock.errors import LimitExceeded
 
 __all__ = ["ManagedPolicies", "PolicyUsage"]
@@ -224,7 +224,7 @@ def _aws(arn: str) -> ManagedPolicy:
 
 
 def _checked(text: str) -> str:
-    parse_policy(text, Kind.IDENTITY)
+    parse_policy(text, PolicyType.IDENTITY)
     check_current_version(text)
     if dense_length(text) > _MAX_LENGTH:
         raise LimitExceeded(f"Cannot exceed quota for PolicySize: {_MAX_LENGTH}")

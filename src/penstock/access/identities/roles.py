@@ -19,7 +19,7 @@ from penstock.access.identities.identities import Identities, check_boundary, ch
 from penstock.access.identities.lookup import entities_below, entity_named
 from penstock.access.identities.tags import checked_tags
 from penstock.access.keys import AccessStore, EntityReader
-from penstock.access.policies.documents import Kind, parse_policy
+from penstock.access.policies.documents import PolicyType, parse_policy
 from penstock.errors import InvalidInput, LimitExceeded
 
 __all__ = ["InvalidServiceName", "Roles"]
@@ -181,7 +181,7 @@ class Roles:
 
 
 def _checked_trust(text: str) -> str:
-    parse_policy(text, Kind.TRUST)
+    parse_policy(text, PolicyType.TRUST)
     if dense_length(text) > _MAX_TRUST:
         raise LimitExceeded(f"Cannot exceed quota for ACLSizePerRole: {_MAX_TRUST}")
     return text

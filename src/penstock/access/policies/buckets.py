@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from penstock.access.policies.condition_keys import is_known
-from penstock.access.policies.documents import Kind, Policy, parse_policy, parsed_policy
+from penstock.access.policies.documents import Policy, PolicyType, parse_policy, parsed_policy
 from penstock.access.policies.errors import MalformedPolicy
 from penstock.access.policies.principals import Match, texts_of
 from penstock.access.principals import Caller
@@ -33,7 +33,7 @@ _WIDEST = {4: 8, 6: 32}  # bits of the widest range of addresses that is not pub
 
 def parse_bucket_policy(text: str, bucket: str) -> Policy:
     """Return the policy in ``text`` for ``bucket``. Raises :class:`MalformedPolicy` with the place of the error."""
-    policy = parse_policy(text, Kind.RESOURCE, limit=_MAX_BYTES)
+    policy = parse_policy(text, PolicyType.RESOURCE, limit=_MAX_BYTES)
     for place, statement in _statements(text):
         _check_actions(place, statement)
         _check_resources(place, statement, bucket)
@@ -47,7 +47,7 @@ def parse_bucket_policy(text: str, bucket: str) -> Policy:
 
 def stored_bucket_policy(text: str) -> Policy:
     """Return a policy that was checked when it was put; it is parsed once and cached."""
-    return parsed_policy(text, Kind.RESOURCE)
+    return parsed_policy(text, PolicyType.RESOURCE)
 
 
 def names_caller(policy: Policy, caller: Caller) -> bool:

@@ -20,16 +20,16 @@ from penstock.access.policies.errors import MalformedPolicy
 from penstock.access.policies.globs import Glob, arn_glob, text_glob
 from penstock.access.policies.principals import PrincipalElement, parse_principal, texts_of
 
-__all__ = ["MAX_POLICY_BYTES", "Kind", "Policy", "Statement", "check_current_version", "parse_policy", "parsed_policy"]
+__all__ = ["MAX_POLICY_BYTES", "Policy", "PolicyType", "Statement", "check_current_version", "parse_policy", "parsed_policy"]
 
-MAX_POLICY_BYTES = 10_240  # the largest quota of any kind: a role's inline policies together, Glue's resource policy
+MAX_POLICY_BYTES = 10_240  # the largest quota of any type: a role's inline policies together, Glue's resource policy
 _VERSIONS = ("2012-10-17", "2008-10-17")
 _VENDOR = re.compile(r"\*|[A-Za-z0-9.-]+", re.ASCII)
 _COMMON = {"Sid", "Effect", "Action", "NotAction", "Condition"}
 
 
-class Kind(Enum):
-    """The kind of a policy, which determines its elements."""
+class PolicyType(Enum):
+    """The type of a policy, which determines its elements."""
 
     IDENTITY = "identity"
     """Of a user, group, role or session: it has no principals."""
@@ -60,7 +60,7 @@ class Policy:
     constant: bool = False
 
 
-def parse_policy(text: str, kind: Kind, *, limit: int = MAX_POLICY_BYTES, stored: bool = False) -> Policy:
+def parse_policy(text: str, policy_type: PolicyType, *, limit: int = MAX_POLICY_BYTES, stored: bool = False) -> Policy:
     """Return the policy in ``text``; raise :class:`MalformedPolicy` with the place of the error.
 
     ``limit`` is in bytes of UTF-8. A ``stored`` policy was checked when it was put, perhaps by a release with fewer rules:
@@ -80,7 +80,7 @@ def parse_policy(text: str, kind: Kind, *, limit: int = MAX_POLICY_BYTES, stored
     statements = document["Statement"] if isinstance(document["Statement"], list) else [document["Statement"]]
     if not statements:
         raise MalformedPolicy("Statement", "is empty")
-    reader = _Reader(kind, variables=version == _VERSIONS[0], stored=stored)
+    reader = _Reader(policy_type, variables=version == _VERSIONS[0], stored=stored)
     read = [reader.statement(f"Statement[{number}]", each) for number, each in enumerate(statements)]
     sids = [each["Sid"] for each in statements if each.get("Sid")]
     if len(sids) != len(set(sids)):
@@ -89,9 +89,9 @@ def parse_policy(text: str, kind: Kind, *, limit: int = MAX_POLICY_BYTES, stored
 
 
 @lru_cache(maxsize=4096)
-def parsed_policy(text: str, kind: Kind) -> Policy:
+def parsed_policy(text: str, policy_type: PolicyType) -> Policy:
     """Return a policy that was checked when it was stored; it is parsed once and cached."""
-    return parse_policy(text, kind, limit=10 * MAX_POLICY_BYTES, stored=True)
+    return parse_policy(text, policy_type, limit=10 * MAX_POLICY_BYTES, stored=True)
 
 
 def check_current_version(text: str) -> None:
@@ -105,17 +105,17 @@ def check_current_version(text: str) -> None:
 class _Reader:
     """Parses the statements of one document."""
 
-    def __init__(self, kind: Kind, *, variables: bool, stored: bool) -> None:
-        self._kind = kind
+    def __init__(self, policy_type: PolicyType, *, variables: bool, stored: bool) -> None:
+        self._policy_type = policy_type
         self._variables = variables
         self._stored = stored
 
     def statement(self, place: str, value: Any) -> Statement:
         members = _members(place, value)
         known = set(_COMMON)
-        if self._kind is not Kind.TRUST:
+        if self._policy_type is not PolicyType.TRUST:
             known |= {"Resource", "NotResource"}
-        if self._kind is not Kind.IDENTITY:
+        if self._policy_type is not PolicyType.IDENTITY:
             known |= {"Principal", "NotPrincipal"}
         _refuse_unknown(place, members, known)
         if not isinstance(members.get("Sid", ""), str):
@@ -125,7 +125,7 @@ class _Reader:
             raise MalformedPolicy(f"{place}.Effect", f"has to be Allow or Deny, not {_shown(effect)}")
         actions, not_actions = self._either(place, members, "Action", self._action)
         resources, not_resources = None, False
-        if self._kind is not Kind.TRUST:
+        if self._policy_type is not PolicyType.TRUST:
             resources, not_resources = self._either(place, members, "Resource", self._resource)
         return Statement(
             allows=effect == "Allow",
@@ -133,7 +133,7 @@ class _Reader:
             not_actions=not_actions,
             resources=resources,
             not_resources=not_resources,
-            principals=None if self._kind is Kind.IDENTITY else self._principals(place, members),
+            principals=None if self._policy_type is PolicyType.IDENTITY else self._principals(place, members),
             conditions=self._conditions(f"{place}.Condition", members, deny=effect == "Deny"),
         )
 

@@ -6,7 +6,7 @@ Source: Secrets Manager user guide, "Resource-based policies"; API reference, Pu
 import json
 from typing import Any
 
-from penstock.access.policies.documents import Kind, Policy, parse_policy, parsed_policy
+from penstock.access.policies.documents import Policy, PolicyType, parse_policy, parsed_policy
 from penstock.access.policies.errors import MalformedPolicy
 from penstock.access.policies.principals import texts_of
 
@@ -17,7 +17,7 @@ _MAX_BYTES = 20 * 1024
 
 def parse_secret_policy(text: str, arn: str) -> Policy:
     """Return the policy in ``text`` for the secret ``arn``. Raises :class:`MalformedPolicy` with the place of the error."""
-    policy = parse_policy(text, Kind.RESOURCE, limit=_MAX_BYTES)
+    policy = parse_policy(text, PolicyType.RESOURCE, limit=_MAX_BYTES)
     statements: Any = json.loads(text)["Statement"]
     for number, statement in enumerate(statements if isinstance(statements, list) else [statements]):
         place = f"Statement[{number}]"
@@ -34,4 +34,4 @@ def parse_secret_policy(text: str, arn: str) -> Policy:
 
 def stored_secret_policy(text: str) -> Policy:
     """Return a policy that was checked when it was put; it is parsed once and cached."""
-    return parsed_policy(text, Kind.RESOURCE)
+    return parsed_policy(text, PolicyType.RESOURCE)

@@ -18,7 +18,7 @@ class NamedPolicy:
     """A policy with its name or ARN, and where it is from: ``user``, ``group``, ``role``, ``aws-managed``, ..."""
 
     name: str
-    kind: str
+    source_type: str
     policy: Policy
 
 

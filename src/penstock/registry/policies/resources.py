@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from hashlib import sha256
 
-from penstock.access.policies.documents import Kind, Policy, parse_policy, parsed_policy
+from penstock.access.policies.documents import Policy, PolicyType, parse_policy, parsed_policy
 from penstock.access.policies.errors import MalformedPolicy
 from penstock.caching import SharedCache
 from penstock.errors import InvalidInput
@@ -103,7 +103,7 @@ def _check_hash(resource: str, stored: ResourcePolicy | None, wanted: str | None
 
 def _check_document(text: str) -> None:
     try:
-        parse_policy(text, Kind.RESOURCE, limit=_MAX_BYTES)
+        parse_policy(text, PolicyType.RESOURCE, limit=_MAX_BYTES)
     except MalformedPolicy as error:
         # Unlike IAM, Glue has no error code of its own for it.
         raise InvalidInput(f"PolicyInJson is not a resource policy. {error.message}", remedy=error.remedy) from None
@@ -162,7 +162,7 @@ class PolicyCache:
             rows = self._store.list(after, _PAGE)
             for row in rows:
                 try:
-                    policies[row.resource] = parsed_policy(row.text, Kind.RESOURCE)
+                    policies[row.resource] = parsed_policy(row.text, PolicyType.RESOURCE)
                 except MalformedPolicy as error:
                     # Stored by an earlier release that did not evaluate it; a policy that cannot be read allows nothing.
                     _log.warning("the resource policy of %s is left out: %s", row.resource, error)

@@ -6,7 +6,7 @@ from typing import Any
 from penstock.access.authorize import Authorizer
 from penstock.access.entities import EntityKind, Identity, NoSuchEntity, Principal
 from penstock.access.keys import AccessStore
-from penstock.access.policies.documents import Kind, parse_policy
+from penstock.access.policies.documents import PolicyType, parse_policy
 from penstock.access.policies.simulation import NamedPolicy, Outcome, Simulation
 from penstock.access.principals import Caller
 from penstock.api.aws.iam.shapes import paged
@@ -32,13 +32,17 @@ def simulation_handlers(store: AccessStore, authorizer: Authorizer) -> dict[str,
     def principal(request: Request, context: RequestContext) -> Request:
         identity = _identity(store, context.account, request["PolicySourceArn"])
         own = [
-            NamedPolicy(name=each.name, kind=each.kind, policy=parse_policy(each.text, Kind.IDENTITY, stored=True))
+            NamedPolicy(
+                name=each.name,
+                source_type=each.source_type,
+                policy=parse_policy(each.text, PolicyType.IDENTITY, stored=True),
+            )
             for each in authorizer.sources(identity)
         ]
         boundary = _boundary(request)
         bound = identity.boundary if isinstance(identity, Principal) else None
         if boundary is None and bound is not None:
-            boundary = [parse_policy(text, Kind.IDENTITY, stored=True) for _, text in authorizer.managed([bound])]
+            boundary = [parse_policy(text, PolicyType.IDENTITY, stored=True) for _, text in authorizer.managed([bound])]
         if request.get("CallerArn") and not isinstance(identity, Principal) and request.get("ResourcePolicy"):
             _check_user(request["CallerArn"])
         caller = Caller(account=context.account, principal=request.get("CallerArn") or identity.arn, user_id=identity.id)
@@ -74,14 +78,14 @@ def _check_user(arn: str) -> None:
 
 def _context_values(request: Request) -> list[NamedPolicy]:
     return [
-        NamedPolicy(name=f"PolicyInputList.{number}", kind="none", policy=parse_policy(text, Kind.IDENTITY))
+        NamedPolicy(name=f"PolicyInputList.{number}", source_type="none", policy=parse_policy(text, PolicyType.IDENTITY))
         for number, text in enumerate(request.get("PolicyInputList") or (), 1)
     ]
 
 
 def _boundary(request: Request) -> Any:
     texts = request.get("PermissionsBoundaryPolicyInputList")
-    return None if texts is None else [parse_policy(text, Kind.IDENTITY) for text in texts]
+    return None if texts is None else [parse_policy(text, PolicyType.IDENTITY) for text in texts]
 
 
 def _simulated(
@@ -103,7 +107,7 @@ def _simulated(
         boundary=boundary,
         resource_policy=None
         if own is None
-        else NamedPolicy(name="ResourcePolicy", kind="resource", policy=parse_policy(own, Kind.RESOURCE)),
+        else NamedPolicy(name="ResourcePolicy", source_type="resource", policy=parse_policy(own, PolicyType.RESOURCE)),
         owner=_owner(request, caller.account),
         keys={each["ContextKeyName"].lower(): tuple(each["ContextKeyValues"]) for each in _entries(request)},
         tags=tags or {},
@@ -139,7 +143,7 @@ def _shape(outcome: Outcome) -> dict[str, Any]:
         EvalActionName=outcome.action,
         EvalResourceName=outcome.resource,
         EvalDecision=outcome.decision,
-        MatchedStatements=[{"SourcePolicyId": each.name, "SourcePolicyType": each.kind} for each in outcome.matched],
+        MatchedStatements=[{"SourcePolicyId": each.name, "SourcePolicyType": each.source_type} for each in outcome.matched],
         MissingContextValues=list(outcome.missing),
         PermissionsBoundaryDecisionDetail=None if within is None else {"AllowedByPermissionsBoundary": within},
     )
