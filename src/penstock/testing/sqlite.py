@@ -20,16 +20,17 @@ def new_database(file: Path | None = None) -> Database:
 
     One in memory is gone when nothing refers to it; one in a file is closed by the caller.
     """
-    if file is not None:
-        with contextlib.closing(sqlite3.connect(file)) as connection:
-            connection.execute("PRAGMA synchronous=OFF")
-            with _connection(_template()) as source:
-                source.backup(connection)
-        return Database(f"sqlite:///{file}")
-    database, template = Database("sqlite://"), _template()
-    with _connection(template) as source, _connection(database) as target:
-        source.backup(target)
-    # All of them share what SQLAlchemy has compiled, which takes longer than to run it.
+    template = _template()
+    if file is None:
+        database = Database("sqlite://")
+        with _connection(template) as source, _connection(database) as target:
+            source.backup(target)
+    else:
+        with _connection(template) as source, contextlib.closing(sqlite3.connect(file)) as target:
+            target.execute("PRAGMA synchronous=OFF")
+            source.backup(target)
+        database = Database(f"sqlite:///{file}")
+    # All of them share what SQLAlchemy has compiled, because to compile a statement takes longer than to run it.
     database.engine.dialect = template.engine.dialect
     database.engine.update_execution_options(compiled_cache=_COMPILED)
     return database

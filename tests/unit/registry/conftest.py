@@ -1,7 +1,4 @@
-"""The registry's store on SQLite, in a file: some tests register from several threads."""
-
-from collections.abc import Iterator
-from pathlib import Path
+"""The registry's service over a store in memory; tests/unit/store runs the store's suite over files, too."""
 
 import pytest
 
@@ -13,10 +10,8 @@ from penstock.testing.sqlite import new_database
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[RegistryStore]:
-    database = new_database(tmp_path / "penstock.db")
-    yield SqlRegistryStore(database)
-    database.close()
+def store() -> RegistryStore:
+    return SqlRegistryStore(new_database())
 
 
 @pytest.fixture

@@ -5,10 +5,10 @@ import binascii
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from penstock.errors import EnvironmentProblem
 from penstock.schema.errors import InvalidSchema
 from penstock.schema.format import MAX_DEFINITION_CHARS, ReferencedText
 from penstock.schema.protobuf.compiler import CompileError, CompilerGaveUp, compile_files, shipped_files
-from penstock.schema.protobuf.library import parse_descriptor_set, parse_file_descriptor
 from penstock.schema.protobuf.map_entries import restore_map_entries
 from penstock.schema.protobuf.model import MAIN_FILE, ProtoTree, shared
 from penstock.schema.protobuf.render import render_file
@@ -106,7 +106,7 @@ def _descriptor(text: str) -> Any | None:
         data = base64.b64decode("".join(text.split()), validate=True)
     except (binascii.Error, ValueError):
         return None
-    descriptor = parse_file_descriptor(data)
+    descriptor = _parse_file_descriptor(data)
     # Some words are base64 of a message without any content.
     return (
         descriptor
@@ -142,7 +142,7 @@ def _compile(files: dict[str, str]) -> ProtoTree:
         ) from None
     if not isinstance(result, bytes):
         raise _refusal(result)
-    compiled = parse_descriptor_set(result).file
+    compiled = _parse_descriptor_set(result).file
     comments = dict(_comments(compiled[-1]))
     kept: list[Any] = []
     for file in compiled:
@@ -200,3 +200,30 @@ def _comments(file: Any) -> Iterator[tuple[str, str]]:
             element = None if kind == 2 else part
         else:
             yield name, text
+
+
+def _descriptors() -> Any:
+    """``google.protobuf.descriptor_pb2``. Raise :class:`~penstock.errors.EnvironmentProblem` if it is not installed."""
+    try:
+        from google.protobuf import descriptor_pb2  # noqa: PLC0415 - an extra's library, needed for this format only
+    except ImportError:
+        raise EnvironmentProblem(
+            "Protobuf schemas need Google's protobuf library, which is not installed.",
+            remedy="Run: pip install 'penstock[protobuf]'",
+        ) from None
+    return descriptor_pb2
+
+
+def _parse_descriptor_set(data: bytes) -> Any:
+    """Return the FileDescriptorSet in ``data``."""
+    return _descriptors().FileDescriptorSet.FromString(data)
+
+
+def _parse_file_descriptor(data: bytes) -> Any | None:
+    """Return the FileDescriptorProto in ``data``, or ``None`` if it is not one."""
+    from google.protobuf.message import DecodeError  # noqa: PLC0415
+
+    try:
+        return _descriptors().FileDescriptorProto.FromString(data)
+    except DecodeError:
+        return None

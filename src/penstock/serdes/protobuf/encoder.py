@@ -4,6 +4,7 @@ A value is a message of a generated (or any other) class, or a mapping as in Pro
 names as keys.
 """
 
+import math
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -12,8 +13,7 @@ from penstock.schema.protobuf.model import ProtoTree
 from penstock.schema.protobuf.render import render_file
 from penstock.serdes.errors import IncompatibleValue, MissingField, PayloadTooLarge, UnknownField
 from penstock.serdes.protobuf.decoder import ProtobufSchema, steps_of
-from penstock.serdes.protobuf.fields import is_map, messages_in
-from penstock.serdes.protobuf.floats import has_floats, has_overflown
+from penstock.serdes.protobuf.fields import element, elements, is_map, messages_in
 from penstock.serdes.protobuf.lossless import can_lose, loss, with_texts
 
 __all__ = ["definition_of", "is_message", "protobuf_encoder"]
@@ -108,7 +108,7 @@ def _has_order(descriptor: Any) -> bool:
 def _builder(message_class: Any, name: str, *, ignore_unknown: bool) -> Callable[[Mapping[str, Any]], Any]:
     from google.protobuf import json_format  # noqa: PLC0415 - an extra's library
 
-    may_overflow, may_lose = has_floats(message_class.DESCRIPTOR), can_lose(message_class.DESCRIPTOR)
+    may_overflow, may_lose = _has_floats(message_class.DESCRIPTOR), can_lose(message_class.DESCRIPTOR)
 
     def build(value: Mapping[str, Any]) -> Any:
         lost = loss(value, message_class.DESCRIPTOR, name) if may_lose else None
@@ -117,7 +117,7 @@ def _builder(message_class: Any, name: str, *, ignore_unknown: bool) -> Callable
         try:
             # In C. It refuses forms that only Protobuf's JSON has, such as times as strings.
             message = message_class(**value)
-            if not (may_overflow and has_overflown(message)):
+            if not (may_overflow and _has_overflown(message)):
                 return message
         except _REFUSALS:
             pass
@@ -178,3 +178,20 @@ def _check_known(schema: ProtobufSchema, descriptor: Any) -> None:
                 )
             if field.message_type is not None:
                 pending.append(field.message_type)
+
+
+def _has_floats(descriptor: Any) -> bool:
+    """Return whether a message of this type can hold a 32-bit float."""
+    return any(field.type == field.TYPE_FLOAT for message in messages_in(descriptor) for field in message.fields)
+
+
+def _has_overflown(message: Any) -> bool:
+    """Return whether a 32-bit float is infinite: Google's library stores that for a number that one cannot hold."""
+    for field, value in message.ListFields():
+        element_field = element(field)
+        if element_field.type == element_field.TYPE_FLOAT:
+            if any(map(math.isinf, elements(field, value))):
+                return True
+        elif element_field.message_type is not None and any(map(_has_overflown, elements(field, value))):
+            return True
+    return False
