@@ -27,6 +27,9 @@ _TOKENS = re.compile(
 # As Python's \w and \d of texts: letters, all kinds of numbers, the underscore.
 _WIDE = {"w": r"[\p{L}\p{N}_]", "W": r"[^\p{L}\p{N}_]", "d": r"\p{Nd}", "D": r"\P{Nd}", "Z": r"\z"}
 _WIDE_IN_SETS = {"w": r"\p{L}\p{N}_", "d": r"\p{Nd}", "D": r"\P{Nd}"}
+_FOLDS = re.compile(r"\(\?[aLmsux]*i")
+# As a letter, or by its code.
+_BEYOND_ASCII = re.compile(r"[^\x00-\x7f]|\\[uUxN0-7]")
 _SAME = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") - frozenset("AfnrtvaxX")
 
 
@@ -58,8 +61,13 @@ class Pattern:
         self.groups: int = made.groups
         self.groupindex: Mapping[str, int] = made.groupindex
         self._places = _Places()
+        # Python's ASCII keeps letters beyond ASCII apart by case, RE2 does not.
+        folds_ascii = narrow and (fold or _FOLDS.search(text) is not None)
+        self._places.words = folds_ascii
         self._linear: Any = None
         with contextlib.suppress(_Unlike, re2.error):
+            if folds_ascii and _BEYOND_ASCII.search(text):
+                _refuse()
             self._linear = re2.compile(("(?i)" if fold else "") + _as_re2(text, self._places, narrow=narrow), _OPTIONS)
         if self._linear is not None and self._linear.groups != self.groups:
             self._linear = None
@@ -113,7 +121,7 @@ class Pattern:
 
 
 class _Places:
-    """Whether a pattern has ends of lines and boundaries of words, which RE2 sees at other places of some texts."""
+    """Whether a pattern has ends of lines, or what depends on letters beyond ASCII, which RE2 sees at other places."""
 
     __slots__ = ("ends", "words")
 

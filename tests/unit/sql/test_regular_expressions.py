@@ -53,6 +53,16 @@ def test_a_pattern_matches_as_pythons(narrow: bool, text: str, value: str) -> No
     assert own.sub(lambda match: f"<{match[0]}>", value) == theirs.sub(lambda match: f"<{match[0]}>", value)
 
 
+@pytest.mark.parametrize("narrow", [False, True])
+@pytest.mark.parametrize("text", ["(?i)FOO|É", "(?i:s)", "(?i)[k-s]+", "k", "\u017f", r"\u212a", "(?s)S(?i:é)"])
+@pytest.mark.parametrize("value", ["é", "É", "s", "S", "\u017f", "k", "\u212a", "ks\u017fK"])
+def test_case_is_folded_as_pythons(narrow: bool, text: str, value: str) -> None:
+    own, theirs = Pattern(text, narrow=narrow, fold=True), re.compile(text, re.IGNORECASE | (re.ASCII if narrow else 0))
+    assert spans(own.finditer(value)) == spans(theirs.finditer(value))
+    own, theirs = Pattern(text, narrow=narrow), re.compile(text, re.ASCII if narrow else 0)
+    assert spans(own.finditer(value)) == spans(theirs.finditer(value))
+
+
 @pytest.mark.parametrize("text", SLOW)
 @pytest.mark.parametrize("fold", [False, True])
 def test_what_is_regular_is_matched_in_one_pass(text: str, fold: bool) -> None:
