@@ -109,11 +109,11 @@ def _create(url: str) -> tuple[float, float]:
     process, values, began = psutil.Process(), _values(), time.monotonic()
     settled, made = 0, 0
     while batch := list(islice(values, _BATCH)):
-        wanted = [
-            PartitionInput(values=each, storage=_storage("s3://lake/orders/dt={}/shop={}/region={}/".format(*each)))
-            for each in batch
+        expected = [
+            PartitionInput(values=pair, storage=_storage("s3://lake/orders/dt={}/shop={}/region={}/".format(*pair)))
+            for pair in batch
         ]
-        if failed := catalog.create_partitions("sales", "orders", wanted):
+        if failed := catalog.create_partitions("sales", "orders", expected):
             raise RuntimeError(f"{len(failed)} partitions failed, the first with {failed[0][1]}")
         made += len(batch)
         settled = settled or (process.memory_info().rss if made >= PARTITIONS // 10 else 0)

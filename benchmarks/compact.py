@@ -84,9 +84,9 @@ def _fill(server: RunningServer, name: str) -> None:
             ids = range(first, first + ROWS)
             rows = {
                 "id": pa.array(ids, pa.int64()),
-                "carrier": [f"C{each % 16}" for each in ids],
-                "delay": [each % 100 / 2 for each in ids],
-                "note": [f"note {each % 1000}" for each in ids],
+                "carrier": [f"C{id_ % 16}" for id_ in ids],
+                "delay": [id_ % 100 / 2 for id_ in ids],
+                "note": [f"note {id_ % 1000}" for id_ in ids],
             }
             pq.write_table(pa.table(rows), folder / f"part-{number:05d}.parquet", compression="snappy")
     columns = {"id": "bigint", "carrier": "string", "delay": "double", "note": "string", "day": "string"}
@@ -104,7 +104,7 @@ def _compact(server: RunningServer, folder: Path) -> None:
     finally:
         spark.stop()
     before, after = (
-        sum(sizes) for sizes in zip(*((each.bytes_before, each.bytes_after or 0) for each in reports), strict=True)
+        sum(sizes) for sizes in zip(*((report.bytes_before, report.bytes_after or 0) for report in reports), strict=True)
     )
     print(f"{before:,} bytes before, {after:,} after")
 

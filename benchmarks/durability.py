@@ -120,7 +120,7 @@ def _batches(folder: Path) -> Row:
                     found.append(spent)
     finally:
         spark.stop()
-    ours, other = (1 / median(each) for each in seconds)
+    ours, other = (1 / median(item) for item in seconds)
     return _row("a batch of Spark's to its commit, synced against not", "/s", ours, other, _BATCH_AIM)
 
 

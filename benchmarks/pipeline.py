@@ -76,7 +76,7 @@ def _rounds(candidates: dict[str, Callable[[], StreamingQuery]], spent: Callable
             if number:
                 seconds[name].append(spent(query))
     for name, found in seconds.items():
-        _note(f"  {name}: {', '.join(f'{each:.2f}' for each in found)} s")
+        _note(f"  {name}: {', '.join(f'{item:.2f}' for item in found)} s")
     return seconds
 
 
@@ -145,9 +145,9 @@ def _micro(site: Site) -> list[Row]:
     ours, other = seconds["ours"], seconds["hand-written"]
     last = steps[-_MICRO_BATCHES + _MICRO_WARM :]
     for name in last[0].seconds:
-        _note(f"  {name}: {median(each.seconds.get(name, 0.0) for each in last) * 1000:.0f} ms")
+        _note(f"  {name}: {median(batch_metrics.seconds.get(name, 0.0) for batch_metrics in last) * 1000:.0f} ms")
     ratio = _ratio(ours, other)
-    mine, theirs = (f"{median(each):.3f} s" for each in (ours, other))
+    mine, theirs = (f"{median(item):.3f} s" for item in (ours, other))
     what = "a batch of 1,000 records, against the hand-written stream"
     return [Row(what, mine, theirs, ratio, f"{_MICRO_AIM} or more", ratio >= _MICRO_AIM)]
 
@@ -159,7 +159,11 @@ def _small(site: Site, name: str, records: int) -> Topic:
 
 def _batches(query: StreamingQuery) -> list[float]:
     """Return the seconds of each batch with records, of the last hundred."""
-    return [each["durationMs"]["triggerExecution"] / 1000 for each in query.recentProgress if each["numInputRows"]]
+    return [
+        streaming_query_progress["durationMs"]["triggerExecution"] / 1000
+        for streaming_query_progress in query.recentProgress
+        if streaming_query_progress["numInputRows"]
+    ]
 
 
 def _all_batches(query: StreamingQuery) -> float:
@@ -180,13 +184,13 @@ def _latency(site: Site) -> list[Row]:
     stream.start()
     batches.acquire(timeout=60)
     try:
-        found = list(_delays(site, topic, pipeline.file_sinks[0].catalog.table))  # type: ignore[union-attr]
+        results = list(_delays(site, topic, pipeline.file_sinks[0].catalog.table))  # type: ignore[union-attr]
     finally:
         stop.set()
         stream.join()
         site.clear()
-    _note(f"  produce to SQL: {', '.join(f'{each:.2f}' for each in found)} s")
-    half = median(found)
+    _note(f"  produce to SQL: {', '.join(f'{item:.2f}' for item in results)} s")
+    half = median(results)
     what = "produce to the end of the SQL statement that finds it, median, trigger 1 s"
     return [Row(what, f"{half:.2f} s", f"{_LATENCY_AIM} s", _LATENCY_AIM / half, "1 or more", half <= _LATENCY_AIM)]
 
@@ -196,18 +200,18 @@ def _delays(site: Site, topic: Topic, table: str) -> Iterator[float]:
     with site.producer(topic) as producer:
         for number in range(-3, _SAMPLES):
             time.sleep(0.37 * (number % 5))  # so that records come at all times between two triggers
-            began, wanted = time.perf_counter(), 1_000_000 + number
-            record = {"id": wanted, "device": "d", "reading": 1.0, "ok": True, "at": 0, "a": 1.0, "b": 2.0, "c": 3.0}
+            began, expected = time.perf_counter(), 1_000_000 + number
+            record = {"id": expected, "device": "d", "reading": 1.0, "ok": True, "at": 0, "a": 1.0, "b": 2.0, "c": 3.0}
             producer.send(record | {f"extra_{n}": None for n in range(4)})
             producer.flush()
-            wait_until(partial(_has, athena, table, wanted), seconds=60, every=0.02)
+            wait_until(partial(_has, athena, table, expected), seconds=60, every=0.02)
             if number >= 0:
                 yield time.perf_counter() - began
 
 
-def _has(athena: Any, table: str, wanted: int) -> bool:
+def _has(athena: Any, table: str, expected: int) -> bool:
     statement = athena.start_query_execution(
-        QueryString=f"SELECT count(*) FROM bench.{table} WHERE id = {wanted}",
+        QueryString=f"SELECT count(*) FROM bench.{table} WHERE id = {expected}",
         ResultConfiguration={"OutputLocation": "s3://bench/results/"},
     )["QueryExecutionId"]
 
@@ -244,7 +248,7 @@ def _memory(site: Site) -> list[Row]:
     site.ours(topic, per_trigger=_MEMORY_RECORDS, on_batch=sample)
     rows = []
     for name, found in samples.items():
-        _note(f"  {name}: {', '.join(f'{each:.0f}' for each in found)} MB")
+        _note(f"  {name}: {', '.join(f'{item:.0f}' for item in found)} MB")
         growth = median(found[-2:]) / median(found[1:3])
         what = f"memory of {name} after {BATCHES:,} batches, against a fifth of them"
         late, early = (f"{median(part):.0f} MB" for part in (found[-2:], found[1:3]))
@@ -272,6 +276,6 @@ def _consumer(site: Site) -> list[Row]:
             ours.append(RECORDS / (middle - began))
             other.append(some / (time.perf_counter() - middle))
     ratio = median(mine / theirs for mine, theirs in zip(ours, other, strict=True))
-    mine, theirs = (f"{median(each):,.0f}/s" for each in (ours, other))
+    mine, theirs = (f"{median(item):,.0f}/s" for item in (ours, other))
     what = "topic to Parquet, against a Python consumer with AWS's community serde"
     return [Row(what, mine, theirs, ratio, f"{_CONSUMER_AIM:g} or more", ratio >= _CONSUMER_AIM)]

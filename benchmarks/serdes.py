@@ -201,9 +201,9 @@ def _rows(data_format: str, writers: dict[str, Work], readers: dict[str, Work], 
             ratio = seconds[peer] / seconds["ours"]
             aim = aims.get(peer)
             ours, theirs = (f"{_RECORDS / seconds[side]:,.0f}/s" for side in ("ours", peer))
-            wanted = f"{aim:g} or more" if aim is not None else "none: for comparison"
+            expected = f"{aim:g} or more" if aim is not None else "none: for comparison"
             rows.append(
-                Row(f"{what} {data_format}, against {peer}", ours, theirs, ratio, wanted, aim is None or ratio >= aim)
+                Row(f"{what} {data_format}, against {peer}", ours, theirs, ratio, expected, aim is None or ratio >= aim)
             )
     return rows
 
@@ -223,12 +223,12 @@ def _confluent() -> SchemaRegistryClient:
 
 def _fields() -> list[tuple[str, str, bool]]:
     """Return name, Avro type and whether it may be null, for each field."""
-    found = []
+    fields = []
     for part in json.loads(SECOND_SCHEMA)["fields"]:
         kinds = part["type"] if isinstance(part["type"], list) else [part["type"]]
         plain = next(kind for kind in kinds if kind != "null")
-        found.append((part["name"], plain if isinstance(plain, str) else plain["type"], "null" in kinds))
-    return found
+        fields.append((part["name"], plain if isinstance(plain, str) else plain["type"], "null" in kinds))
+    return fields
 
 
 def _json_schema() -> Any:

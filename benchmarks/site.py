@@ -67,10 +67,10 @@ class Site:
         self.registry.create_schema("bench", name, definitions[0], compatibility="BACKWARD")
         for definition in definitions[1:]:
             self.registry.register_version("bench", name, definition)
-        found = self.registry.versions("bench", name)
-        if len(found) != len(definitions):
-            raise RuntimeError(f"schema {name} has {len(found)} versions and not {len(definitions)}")
-        return found
+        versions = self.registry.versions("bench", name)
+        if len(versions) != len(definitions):
+            raise RuntimeError(f"schema {name} has {len(versions)} versions and not {len(definitions)}")
+        return versions
 
     def topic(self, name: str, schema: str, versions: Sequence[SchemaVersion], records: int) -> Topic:
         """Create a topic and fill it with records of ``versions`` in turn."""

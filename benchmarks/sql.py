@@ -98,12 +98,12 @@ def asked(athena: Any, sql: str, *, pause: float = 0.0) -> dict[str, Any]:
         QueryString=sql, QueryExecutionContext={"Database": "bench"}, ResultConfiguration=_LOCATION
     )["QueryExecutionId"]
     while True:
-        found: dict[str, Any] = athena.get_query_execution(QueryExecutionId=started)["QueryExecution"]
-        state = found["Status"]["State"]
+        results: dict[str, Any] = athena.get_query_execution(QueryExecutionId=started)["QueryExecution"]
+        state = results["Status"]["State"]
         if state not in {"QUEUED", "RUNNING"}:
             if state != "SUCCEEDED":
-                raise RuntimeError(str(found["Status"].get("StateChangeReason")))
-            return found
+                raise RuntimeError(str(results["Status"].get("StateChangeReason")))
+            return results
         time.sleep(pause)
 
 
@@ -153,10 +153,10 @@ def _many(athena: Any) -> Row:
     ]
     beside = at_once()
     running = sum(
-        athena.get_query_execution(QueryExecutionId=each)["QueryExecution"]["Status"]["State"] == "RUNNING" for each in long
+        athena.get_query_execution(QueryExecutionId=item)["QueryExecution"]["Status"]["State"] == "RUNNING" for item in long
     )
-    for each in long:
-        athena.stop_query_execution(QueryExecutionId=each)
+    for item in long:
+        athena.stop_query_execution(QueryExecutionId=item)
     what = f"SQL: {_AT_ONCE} statements at once beside {running} that still run"
     return Row(what, f"{beside:.2f} s", f"alone {alone:.2f} s", beside / alone, "all end first", running == len(long))
 

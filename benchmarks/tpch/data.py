@@ -25,12 +25,12 @@ def generate(folder: Path, scale: float) -> None:
 def columns(file: Path) -> Mapping[str, str]:
     """Return Hive's types of a Parquet file's columns."""
     hive = {"int32": "int", "int64": "bigint", "double": "double", "date32[day]": "date"}
-    found = {}
+    result = {}
     for field in pq.read_schema(file):
         text = str(field.type)
         decimal = text.replace("decimal128", "decimal").replace(" ", "")
-        found[field.name] = decimal if decimal.startswith("decimal") else hive.get(text, "string")
-    return found
+        result[field.name] = decimal if decimal.startswith("decimal") else hive.get(text, "string")
+    return result
 
 
 def views(folder: Path) -> Sequence[str]:

@@ -59,7 +59,7 @@ def _compared(question: str, sql: str, athena: Any, engine: duckdb.DuckDBPyConne
 
     seconds = in_turn({"ours": ask, "other": compute}, _ROUNDS).seconds
     pages = athena.get_paginator("get_query_results").paginate(QueryExecutionId=answers["ours"])
-    found = [[cell.get("VarCharValue") for cell in row["Data"]] for page in pages for row in page["ResultSet"]["Rows"]]
-    if not same(found[1:], answers["other"]):
-        raise RuntimeError(f"The answers to {question} differ: {found[1:4]} and {answers['other'][:3]}")
+    results = [[cell.get("VarCharValue") for cell in row["Data"]] for page in pages for row in page["ResultSet"]["Rows"]]
+    if not same(results[1:], answers["other"]):
+        raise RuntimeError(f"The answers to {question} differ: {results[1:4]} and {answers['other'][:3]}")
     return seconds

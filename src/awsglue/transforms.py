@@ -55,17 +55,17 @@ __all__ = [
     "Union",
     "UnnestFrame",
 ]
-ALL_TRANSFORMS = {each for each in GlueTransform.__subclasses__() if each.__name__ in __all__}
+ALL_TRANSFORMS = {subclass for subclass in GlueTransform.__subclasses__() if subclass.__name__ in __all__}
 
 
 def get_transforms() -> set[GlueTransform]:
     """Return one of each transform."""
-    return {each() for each in ALL_TRANSFORMS}
+    return {transform() for transform in ALL_TRANSFORMS}
 
 
 def get_transform(name: str) -> GlueTransform | None:
     """Return the transform of this name, in any case; None if there is none."""
-    return next((each for each in get_transforms() if each.name().lower() == name.lower()), None)
+    return next((transform for transform in get_transforms() if transform.name().lower() == name.lower()), None)
 
 
 def describe_transform(name: str) -> str:

@@ -57,8 +57,8 @@ class Cron:
 
 def parse_cron(text: str) -> Cron:
     """Return the schedule in ``text``. Raises :class:`InvalidInput` that names the field which cannot be read."""
-    found = re.fullmatch(r"\s*cron\(([^()]*)\)\s*", text)
-    fields = found[1].split() if found else []
+    match = re.fullmatch(r"\s*cron\(([^()]*)\)\s*", text)
+    fields = match[1].split() if match else []
     if len(fields) != 6:
         raise InvalidInput(
             f"The schedule '{text[:100]}' is not of six fields.",
@@ -88,7 +88,7 @@ def _check_rate(text: str, minutes: Sequence[int], hours: Sequence[int]) -> None
 
 
 def _numbers(field: str, low: int, high: int, what: str, names: Mapping[str, int] | None = None) -> Sequence[int]:
-    found: set[int] = set()
+    results: set[int] = set()
     for part in field.split(","):
         match = _PART.fullmatch(part)
         if match is None:
@@ -98,8 +98,8 @@ def _numbers(field: str, low: int, high: int, what: str, names: Mapping[str, int
         last = high if start == "*" or (step and not end) else _number(end or start, names, field, what)
         if not low <= first <= last <= high or step == "0" or (start == "*" and end):
             raise _unread(field, what)
-        found.update(range(first, last + 1, int(step or 1)))
-    return sorted(found)
+        results.update(range(first, last + 1, int(step or 1)))
+    return sorted(results)
 
 
 def _number(text: str, names: Mapping[str, int] | None, field: str, what: str) -> int:

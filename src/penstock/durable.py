@@ -66,12 +66,12 @@ def make_folder(path: Path, *, mode: int | None = None) -> None:
     while not path.is_dir():
         missing.append(path)
         path = path.parent
-    for each in reversed(missing):
+    for item in reversed(missing):
         with contextlib.suppress(FileExistsError):  # another process was faster
-            each.mkdir(mode=0o777 if mode is None else mode)
+            item.mkdir(mode=0o777 if mode is None else mode)
             if mode is not None:
-                each.chmod(mode)
-        sync(each.parent)
+                item.chmod(mode)
+        sync(item.parent)
 
 
 def replace(source: Path, target: Path) -> None:

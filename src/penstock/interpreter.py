@@ -45,13 +45,13 @@ def guard_children() -> None:
 
 
 def _run(file: Path) -> None:
-    found = json.loads(file.read_text())
-    sys.argv[:] = [found["script"], *found["arguments"]]
+    document = json.loads(file.read_text())
+    sys.argv[:] = [document["script"], *document["arguments"]]
     sys.excepthook = _print_exception
-    if found["script"]:
-        runpy.run_path(found["script"], run_name="__main__")
+    if document["script"]:
+        runpy.run_path(document["script"], run_name="__main__")
     else:
-        runpy.run_module(found["module"], run_name="__main__", alter_sys=True)
+        runpy.run_module(document["module"], run_name="__main__", alter_sys=True)
 
 
 def _print_exception(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:

@@ -198,9 +198,9 @@ def wait_until(
     """
     deadline = None if seconds is None else time.monotonic() + seconds
     pause = every
-    while not (found := condition()):
+    while not (result := condition()):
         if deadline is not None and time.monotonic() > deadline:
             return None
         time.sleep(pause)
         pause = min(pause * 1.5, longest) if longest is not None else pause
-    return found
+    return result

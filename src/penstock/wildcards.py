@@ -42,8 +42,8 @@ def linear_matcher(pattern: str, *, ignore_case: bool = False) -> Callable[[Sequ
     def match(texts: Sequence[str]) -> Sequence[bool]:
         # File names may have bytes that are not UTF-8.
         plain = [text.encode(errors="replace").decode() for text in texts]
-        found = pc.match_substring_regex(pa.array(plain, pa.string()), f"(?s)^(?:{pattern})$", ignore_case=ignore_case)
-        return [bool(each) for each in found.to_pylist()]
+        result = pc.match_substring_regex(pa.array(plain, pa.string()), f"(?s)^(?:{pattern})$", ignore_case=ignore_case)
+        return [bool(item) for item in result.to_pylist()]
 
     try:
         # Alone first: a surplus bracket must not close the group around the pattern.

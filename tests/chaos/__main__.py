@@ -25,12 +25,12 @@ def _say(text: str) -> None:
 @click.option("--batches", type=click.IntRange(5), default=50, show_default=True, help="Batches without faults.")
 @click.option("--faults", type=click.IntRange(0), default=40, show_default=True)
 @click.option("--seed", type=int, default=None, help="Of the schedule. [default: a random one]")
-def main(sinks: str, *, each: bool, records: int, batches: int, faults: int, seed: int | None) -> None:
+def main(sinks: str, *, item: bool, records: int, batches: int, faults: int, seed: int | None) -> None:
     """Run a pipeline through a schedule of faults, and reconcile all of its sinks with the topic."""
     seed = random.SystemRandom().randrange(1_000_000) if seed is None else seed
     _say(f"seed {seed}")
     names = [name for name in sinks.split(",") if name]
-    groups = [[name] for name in names or _kinds()] if each else [names]
+    groups = [[name] for name in names or _kinds()] if item else [names]
     for group in groups:
         with tempfile.TemporaryDirectory(prefix="penstock-chaos-") as folder, chaos_site(Path(folder)) as site:
             targets = [site.makers[name]() for name in group or site.makers]

@@ -39,15 +39,15 @@ def schedule(seed: int, count: int, services: Sequence[str], points: Sequence[st
     """Return ``count`` faults: each point of the commit in turn, in an order from the seed, and others between them."""
     chance = random.Random(seed)
     order: list[str] = []
-    found: list[Fault] = []
-    while len(found) < count:
+    faults: list[Fault] = []
+    while len(faults) < count:
         if not order:
             order = list(points)
             chance.shuffle(order)
-        found.append(Fault("kill", order.pop(), chance.randrange(2)))
+        faults.append(Fault("kill", order.pop(), chance.randrange(2)))
         other: Kind = chance.choice(("kill-jvm", "pause", "stop"))
-        found.append(_from_outside(other, chance, services))
-    return found[:count]
+        faults.append(_from_outside(other, chance, services))
+    return faults[:count]
 
 
 def one_of_each(seed: int, services: Sequence[str]) -> list[Fault]:
@@ -88,9 +88,9 @@ def apply(fault: Fault, command: Command, services: Mapping[str, int]) -> None:
     else:
         threading.Event().wait(fault.seconds)
         if fault.kind == "kill-jvm" and command.process.poll() is None:
-            for each in psutil.Process(command.process.pid).children():
-                if each.name() == "java":
-                    each.kill()
+            for child in psutil.Process(command.process.pid).children():
+                if child.name() == "java":
+                    child.kill()
     committed = len(command.lines("committed:"))
     if fault.kind == "stop" or _wait_for_batches(command, committed + 1):
         command.process.send_signal(signal.SIGTERM)
@@ -106,8 +106,8 @@ def _wait_for_batches(command: Command, count: int) -> bool:
 
 
 def _listener(port: int) -> psutil.Process:
-    for each in psutil.net_connections("tcp"):
-        listens = each.status == psutil.CONN_LISTEN and getattr(each.laddr, "port", None) == port
-        if listens and each.pid is not None:
-            return psutil.Process(each.pid)
+    for net_connection in psutil.net_connections("tcp"):
+        listens = net_connection.status == psutil.CONN_LISTEN and getattr(net_connection.laddr, "port", None) == port
+        if listens and net_connection.pid is not None:
+            return psutil.Process(net_connection.pid)
     raise LookupError(f"nothing listens on port {port}")

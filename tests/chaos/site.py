@@ -113,4 +113,4 @@ def chaos_site(folder: Path) -> Iterator[ChaosSite]:
 
 
 def _endpoints(*services: DynamoDBLocal | KinesisStandIn) -> dict[str, str]:
-    return {each.service: each.endpoint_url for each in services}
+    return {service.service: service.endpoint_url for service in services}

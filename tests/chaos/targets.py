@@ -89,8 +89,8 @@ class JdbcTarget(Target):
         return f'{{jdbc: {{url: "{where}", table: flights, {login}}}}}'
 
     def rows(self) -> list[Expected]:
-        found = self._run("SELECT id, day, seats, p, o FROM flights ORDER BY id")
-        return [Expected(*row) for row in found]
+        results = self._run("SELECT id, day, seats, p, o FROM flights ORDER BY id")
+        return [Expected(*row) for row in results]
 
     def _run(self, sql: str) -> list[list[Any]]:
         connection = pg8000.native.Connection(
@@ -171,11 +171,13 @@ class DynamoDbTarget(Target):
         return f"{{dynamodb: {{table: {self._table}, mode: upsert, keys: [id]}}}}"
 
     def rows(self) -> list[Expected]:
-        found: list[dict[str, Any]] = []
+        results: list[dict[str, Any]] = []
         for page in self._client.get_paginator("scan").paginate(TableName=self._table):
             for item in page["Items"]:
-                found.append({name: None if "NULL" in value else next(iter(value.values())) for name, value in item.items()})
-        return _of_objects(found)
+                results.append(
+                    {name: None if "NULL" in value else next(iter(value.values())) for name, value in item.items()}
+                )
+        return _of_objects(results)
 
 
 class KafkaTarget(Target):
@@ -195,7 +197,7 @@ class KafkaTarget(Target):
     def rows(self) -> list[Expected]:
         consumer = Consumer({**self._topic.broker.client_settings, "group.id": "chaos", "enable.auto.commit": False})
         try:
-            found: list[dict[str, Any]] = []
+            results: list[dict[str, Any]] = []
             for partition in range(2):
                 place = TopicPartition(self._topic.name, partition, 0)
                 _, end = consumer.get_watermark_offsets(place, timeout=30)
@@ -204,9 +206,9 @@ class KafkaTarget(Target):
                 while offset < end:
                     for message in consumer.consume(5_000, timeout=5):
                         assert message.error() is None, message.error()
-                        found.append(json.loads(message.value() or b""))
+                        results.append(json.loads(message.value() or b""))
                         offset = (message.offset() or 0) + 1
-            return _of_objects(found)
+            return _of_objects(results)
         finally:
             consumer.close()
 
@@ -226,11 +228,11 @@ class KinesisTarget(Target):
         return f"{{kinesis: {{stream: {self._stream}, partition_key: day}}}}"
 
     def rows(self) -> list[Expected]:
-        found: list[dict[str, Any]] = []
+        results: list[dict[str, Any]] = []
         for shard in self._client.list_shards(StreamName=self._stream)["Shards"]:
             fetcher = ShardFetcher(self._client, StreamName(self._stream), shard["ShardId"], ShardPosition())
             while True:
-                found.extend(json.loads(record["Data"]) for record in fetcher.fetch(10_000))
+                results.extend(json.loads(record["Data"]) for record in fetcher.fetch(10_000))
                 if fetcher.ended or fetcher.behind_ms == 0:
                     break
-        return _of_objects(found)
+        return _of_objects(results)

@@ -114,12 +114,12 @@ batchMaxRetries: 20
         rows, dead = expected(self.count)
         repeated = {}
         for target in self.targets:
-            found = target.rows()
+            expecteds = target.rows()
             if target.exact:
-                assert found == rows, f"{target.name}: {_difference(found, rows)}"
+                assert expecteds == rows, f"{target.name}: {_difference(expecteds, rows)}"
             else:
-                assert sorted(set(found), key=lambda row: row.id) == rows, target.name
-            repeated[target.name] = len(found) - len(rows)
+                assert sorted(set(expecteds), key=lambda row: row.id) == rows, target.name
+            repeated[target.name] = len(expecteds) - len(rows)
         table = ds.dataset(self.lake / "chaos" / "dead", partitioning="hive").to_table(
             columns=["partition", "offset", "value"]
         )

@@ -52,10 +52,10 @@ def servers(tmp_path_factory: pytest.TempPathFactory, issuer: TokenIssuer) -> It
 
         with ThreadPoolExecutor() as pool:
             starting = [pool.submit(start, name) for name in ("one", "two")]
-        started = [each.result() for each in starting if each.exception() is None]
+        started = [future.result() for future in starting if future.exception() is None]
         try:
-            for each in starting:
-                each.result()
+            for future in starting:
+                future.result()
             yield started
         finally:
             for server in started:

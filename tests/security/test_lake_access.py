@@ -104,7 +104,7 @@ def test_a_link_in_a_bucket_leads_nowhere(platform: Platform, s3: Any) -> None:
         for key in ("link", "folder/platform.json"):
             with pytest.raises(ClientError, match="NoSuchKey"):
                 s3.get_object(Bucket="lake", Key=key)
-        keys = [each["Key"] for each in s3.list_objects_v2(Bucket="lake")["Contents"]]
+        keys = [content["Key"] for content in s3.list_objects_v2(Bucket="lake")["Contents"]]
         assert not [key for key in keys if key.startswith(("link", "folder"))]
         with pytest.raises(ClientError):
             s3.put_object(Bucket="lake", Key="folder/planted", Body=b"x")
@@ -160,7 +160,7 @@ def written_by_all(platform: Platform, s3: Any) -> list[str]:
     athena.close()
     listed = s3.list_objects_v2(Bucket="lake", Prefix="modes/")["Contents"]
     assert len(listed) >= 4
-    return [each["Key"] for each in listed]
+    return [item["Key"] for item in listed]
 
 
 def test_nothing_in_the_home_is_open_to_other_users(platform: Platform, s3: Any) -> None:
@@ -190,7 +190,7 @@ def test_an_iam_user_does_what_its_policy_says(platform: Platform, s3: Any) -> N
     s3.put_object(Bucket="lake", Key="open/a", Body=b"a")
     reader = client_of(platform, access_key_id=key["AccessKeyId"], secret_access_key=key["SecretAccessKey"])
     assert reader.get_object(Bucket="lake", Key="open/a")["Body"].read() == b"a"
-    assert [each["Key"] for each in reader.list_objects_v2(Bucket="lake", Prefix="open/")["Contents"]] == ["open/a"]
+    assert [content["Key"] for content in reader.list_objects_v2(Bucket="lake", Prefix="open/")["Contents"]] == ["open/a"]
     refused = [
         lambda: reader.get_object(Bucket="lake", Key="secret.txt"),
         lambda: reader.get_object(Bucket="lake", Key="missing"),
@@ -207,7 +207,7 @@ def test_an_iam_user_does_what_its_policy_says(platform: Platform, s3: Any) -> N
         with pytest.raises(ClientError, match="AccessDenied"):
             call()
     answer = reader.delete_objects(Bucket="lake", Delete={"Objects": [{"Key": "open/a"}]})
-    assert [each["Code"] for each in answer["Errors"]] == ["AccessDenied"]
+    assert [error["Code"] for error in answer["Errors"]] == ["AccessDenied"]
     assert s3.get_object(Bucket="lake", Key="open/a")["Body"].read() == b"a"
     reader.close()
 
@@ -284,7 +284,7 @@ def test_objects_that_a_batch_may_not_delete_are_recorded(platform: Platform, s3
     key = iam.create_access_key(UserName=name)["AccessKey"]
     user = client_of(platform, access_key_id=key["AccessKeyId"], secret_access_key=key["SecretAccessKey"])
     answer = user.delete_objects(Bucket="lake", Delete={"Objects": [{"Key": "batch/kept.txt"}, {"Key": "missing.txt"}]})
-    assert [each["Code"] for each in answer["Errors"]] == ["AccessDenied"]
+    assert [error["Code"] for error in answer["Errors"]] == ["AccessDenied"]
 
     def recorded() -> list[tuple[str, list[str]]]:
         lines = [
@@ -292,9 +292,9 @@ def test_objects_that_a_batch_may_not_delete_are_recorded(platform: Platform, s3
         ]
         records = [json.loads(line) for line in lines if name.encode() in line]
         return [
-            (each["additionalEventData"]["decision"], [resource["ARN"] for resource in each["resources"]])
-            for each in records
-            if each["eventName"] == "DeleteObjects"
+            (record["additionalEventData"]["decision"], [resource["ARN"] for resource in record["resources"]])
+            for record in records
+            if record["eventName"] == "DeleteObjects"
         ]
 
     eventually(lambda: len(recorded()) == 2, "the records of the batch", 15)

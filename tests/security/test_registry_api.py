@@ -94,8 +94,8 @@ def test_an_id_in_use_is_not_overwritten(registry: Registry) -> None:
             assert registry.call("POST", f"/subjects/{subject}/versions", body)[1]["error_code"] == 42205
     body = {"schema": OTHER, "id": 78, "version": 1}
     assert registry.call("POST", f"/subjects/{taken}/versions", body)[1]["error_code"] == 42205, "a version is overwritten"
-    found = registry.call("GET", f"/schemas/ids/77?subject={registry.subject('')}")[1]
-    assert found["schema"] == V1
+    result = registry.call("GET", f"/schemas/ids/77?subject={registry.subject('')}")[1]
+    assert result["schema"] == V1
 
 
 @pytest.mark.parametrize("schema_type", ["avro", "Avro", "AVRO\u0000", "ΑVRO", "JSON ", "__proto__", "x" * 5_000])

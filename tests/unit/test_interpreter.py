@@ -17,7 +17,7 @@ def test_a_module_is_run_without_the_working_directory() -> None:
 
 def test_no_command_line_of_ours_does_without() -> None:
     sources = [*Path(penstock.__file__).parent.rglob("*.py")]
-    found = [path for path in sources if _ANY.search(path.read_text())]
-    assert len(found) >= 5
-    unsafe = [path for path in found if len(_ANY.findall(path.read_text())) != len(_SAFE.findall(path.read_text()))]
+    paths = [path for path in sources if _ANY.search(path.read_text())]
+    assert len(paths) >= 5
+    unsafe = [path for path in paths if len(_ANY.findall(path.read_text())) != len(_SAFE.findall(path.read_text()))]
     assert unsafe == []

@@ -28,10 +28,10 @@ def test_pages_give_every_row_once(size: int) -> None:
     seen: list[str] = []
     token: str | None = None
     while True:
-        found: Page[str] = page("letters", token, size, read, str, kind=str)
-        assert len(found.items) <= size
-        seen.extend(found.items)
-        token = found.next_token
+        result: Page[str] = page("letters", token, size, read, str, kind=str)
+        assert len(result.items) <= size
+        seen.extend(result.items)
+        token = result.next_token
         if token is None:
             break
     assert seen == ROWS

@@ -95,7 +95,7 @@ def test_doubling_ends_at_the_longest() -> None:
 
 
 def test_every_policy_ends_or_waits() -> None:
-    policies = [found for name in retries.__all__ if isinstance(found := getattr(retries, name), RetryPolicy)]
+    policies = [retry_policy for name in retries.__all__ if isinstance(retry_policy := getattr(retries, name), RetryPolicy)]
     assert len(policies) > 8
     for policy in policies:
         assert all(pause > 0 for pause in policy.pauses)
@@ -113,8 +113,8 @@ def test_a_backoff_counts_failures_in_a_row() -> None:
 
 
 def test_waiting_gives_what_the_condition_gives() -> None:
-    found = iter([None, "", "there"])
-    assert wait_until(lambda: next(found), seconds=None, every=0.0) == "there"
+    results = iter([None, "", "there"])
+    assert wait_until(lambda: next(results), seconds=None, every=0.0) == "there"
     assert wait_until(lambda: None, seconds=0.0, every=0.0) is None
     assert wait_until(lambda: "at once", seconds=0.0) == "at once"
 

@@ -141,7 +141,7 @@ class Authorizer:
         if caller.federated_by == root_arn(caller.account):
             return CallerPolicies(identity=_parsed([AWS_MANAGED[_EVERYTHING]]), session=self._session(caller))
         principal = self._principal(caller)
-        texts = [each.text for each in self.sources(principal)]
+        texts = [source.text for source in self.sources(principal)]
         # A boundary that does not exist allows nothing.
         boundary = None if principal.boundary is None else _parsed(self._texts([principal.boundary]))
         bounds = self._session(caller)

@@ -30,7 +30,7 @@ class RouteTable(Generic[R]):
             path = route.path.replace(without, "") if without else route.path
             pattern = tuple(path.strip("/").split("/")) if path != "/" else ()
             known = self._by_length.setdefault(len(pattern), [])
-            methods = next((each for shape, each in known if shape == pattern), None)
+            methods = next((entry for shape, entry in known if shape == pattern), None)
             if methods is None:
                 methods = {}
                 known.append((pattern, methods))

@@ -74,7 +74,7 @@ class Workers:
     def _hand_out(self) -> None:
         """Start waiting calls on free threads, one of each owner in turn. The caller has the lock."""
         while self._free:
-            owner = next((each for each in self._queues if not each or self._busy[each] < self._share), None)
+            owner = next((name for name in self._queues if not name or self._busy[name] < self._share), None)
             if owner is None:
                 return
             queue = self._queues[owner]

@@ -108,7 +108,7 @@ class ConnectionService:
         def read(after: str | None, count: int) -> Sequence[Connection]:
             return self._store.list(after=after, limit=count)
 
-        return page("connections", token, limit, read, lambda each: each.name, kind=str)
+        return page("connections", token, limit, read, lambda connection: connection.name, kind=str)
 
     def update(self, name: str, wanted: Connection) -> None:
         """Replace the connection by ``wanted``. Raises :class:`ConnectionNotFound`, :class:`InvalidInput`."""
@@ -142,7 +142,7 @@ def _check(wanted: Connection) -> None:
     if wanted.type != "KAFKA":
         return
     brokers = wanted.properties.get(_BROKERS, "")
-    if not all(_BROKER.fullmatch(each.strip()) for each in brokers.split(",")):
+    if not all(_BROKER.fullmatch(part.strip()) for part in brokers.split(",")):
         raise InvalidInput(
             f"Connection {wanted.name}: {_BROKERS} is {brokers!r}.",
             remedy="List the brokers as HOST:PORT, separated by commas.",

@@ -80,7 +80,7 @@ class Functions:
         def remove(known: Mapping[str, Body]) -> Mapping[str, Body]:
             if name.lower() not in known:
                 raise FunctionNotFound(database.lower(), name.lower())
-            return {each: body for each, body in known.items() if each != name.lower()}
+            return {item: body for item, body in known.items() if item != name.lower()}
 
         self._store.change_details(_home(database), DetailKind.FUNCTION, remove)
 
@@ -117,8 +117,8 @@ class Functions:
 
         listing = f"functions:{home}:{kind}:{pattern}"
 
-        def key(each: tuple[str, Body]) -> str:
-            return f"{each[0]}{_BEHIND}{each[1]['FunctionName']}"
+        def key(item: tuple[str, Body]) -> str:
+            return f"{item[0]}{_BEHIND}{item[1]['FunctionName']}"
 
         return page(listing, token, limit, read, key, kind=str, weigh=weigh)
 

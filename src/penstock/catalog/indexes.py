@@ -57,7 +57,7 @@ class PartitionIndexes:
                     f"Index {name} not found on table {table.database}.{table.name}.",
                     remedy="GetPartitionIndexes lists the existing ones.",
                 )
-            return {each: body for each, body in known.items() if each != name}
+            return {item: body for item, body in known.items() if item != name}
 
         self._store.change_details(_home(table), DetailKind.INDEX, remove)
 

@@ -79,7 +79,7 @@ class CatalogService(Tables):
             return self._store.list_partitions(home.database, home.name, after=after, limit=count)
 
         read = read_all if wanted is None else self._reader(home, wanted, limit)
-        return page(listing, token, limit, read, lambda each: partition_key(each.values), kind=str, weigh=weigh)
+        return page(listing, token, limit, read, lambda partition: partition_key(partition.values), kind=str, weigh=weigh)
 
     def _reader(self, home: Table, wanted: PartitionFilter, limit: int) -> Callable[[str | None, int], Sequence[Partition]]:
         """Return the reads of one page: matches are looked up once, their bodies when they are needed."""
@@ -95,7 +95,10 @@ class CatalogService(Tables):
             # A partition may have been deleted since.
             while left and len(ready) < count:
                 batch = [left.popleft() for _ in range(min(size, len(left)))]
-                rows = {tuple(each.values): each for each in self._store.partitions_of(home.database, home.name, batch)}
+                rows = {
+                    tuple(partition.values): partition
+                    for partition in self._store.partitions_of(home.database, home.name, batch)
+                }
                 ready.extend(rows[values] for values in batch if values in rows)
                 size *= 4
             return [ready.popleft() for _ in range(min(count, len(ready)))]
@@ -124,7 +127,10 @@ class CatalogService(Tables):
         def rows() -> Iterator[Partition]:
             for start in range(0, len(keys), _BATCH):
                 batch = keys[start : start + _BATCH]
-                by_values = {tuple(each.values): each for each in self._store.partitions_of(home.database, home.name, batch)}
+                by_values = {
+                    tuple(partition.values): partition
+                    for partition in self._store.partitions_of(home.database, home.name, batch)
+                }
                 for key in batch:
                     if key in by_values:
                         read.append(key)
@@ -145,13 +151,13 @@ class CatalogService(Tables):
         new: dict[PartitionValues, Partition] = {}
         error: PenstockError | None
         now = self._now()
-        for each in wanted:
-            values = tuple(each.values)
+        for partition_input in wanted:
+            values = tuple(partition_input.values)
             if error := _wrong_values(home, values):
                 failed.append((values, error))
             elif values in new:
                 failed.append((values, PartitionExists(home.database, home.name, values)))
-            elif error := _too_large(partition := each.resolve(home, now)):
+            elif error := _too_large(partition := partition_input.resolve(home, now)):
                 failed.append((values, error))
             else:
                 new[values] = partition
@@ -173,12 +179,12 @@ class CatalogService(Tables):
         error: PenstockError | None
         changed: dict[PartitionValues, Partition] = {}
         now = self._now()
-        for old, each in wanted:
+        for old, partition_input in wanted:
             values = tuple(old)
             error = _wrong_values(home, values)
-            if error is None and each.values and tuple(each.values) != values:
+            if error is None and partition_input.values and tuple(partition_input.values) != values:
                 error = self._moved(home, values)
-            partition = replace(each, values=values).resolve(home, now)
+            partition = replace(partition_input, values=values).resolve(home, now)
             error = error or _too_large(partition)
             if error:
                 failed.append((values, error))

@@ -35,12 +35,12 @@ class ColumnStatistics:
         columns = _columns(table, partition)
         fit: dict[str, Body] = {}
         failed: list[tuple[Body, PenstockError]] = []
-        for each in entries:
-            error = _problem(each, columns)
+        for entry in entries:
+            error = _problem(entry, columns)
             if error is None:
-                fit[_name(each)] = each
+                fit[_name(entry)] = entry
             else:
-                failed.append((each, error))
+                failed.append((entry, error))
         if fit:
             self._store.change_details(_home(table, partition), DetailKind.STATISTICS, lambda known: {**known, **fit})
         return failed
@@ -64,7 +64,7 @@ class ColumnStatistics:
         def remove(known: Mapping[str, Body]) -> Mapping[str, Body]:
             if name.lower() not in known:
                 raise StatisticsNotFound(name)
-            return {each: body for each, body in known.items() if each != name.lower()}
+            return {item: body for item, body in known.items() if item != name.lower()}
 
         self._store.change_details(_home(table, partition), DetailKind.STATISTICS, remove)
 

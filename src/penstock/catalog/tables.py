@@ -129,7 +129,7 @@ class Tables:
         def read(after: str | None, count: int) -> Sequence[Database]:
             return self._store.list_databases(after=after, limit=count)
 
-        return page("databases", token, limit, read, lambda each: each.name, kind=str, weigh=weigh)
+        return page("databases", token, limit, read, lambda database: database.name, kind=str, weigh=weigh)
 
     def create_table(self, database: str, wanted: TableInput, *, indexes: Sequence[PartitionIndex] = ()) -> Table:
         """Add a table.
@@ -232,7 +232,7 @@ class Tables:
                 after = tables[-1].name
             return [self._listed(table) for table in page[:count]]
 
-        return page(listing, token, limit, read, lambda each: each.name, kind=str, weigh=weigh)
+        return page(listing, token, limit, read, lambda table: table.name, kind=str, weigh=weigh)
 
     def search_page(self, search: TableSearch, *, limit: int, token: str | None = None) -> Page[Table]:
         """Return up to ``limit`` tables that match ``search``, in its order. Raises :class:`InvalidInput`."""
@@ -247,7 +247,7 @@ class Tables:
         ordered = (heapq.nlargest if search.descending else heapq.nsmallest)(limit + 1, keys)
         read = ((key, self._store.table(key[1], key[2])) for key in ordered[:limit])
         matches = ((key, self._listed(table)) for key, table in read if table is not None)
-        shown = list(fitting(matches, lambda each: weigh(each[1])))
+        shown = list(fitting(matches, lambda match: weigh(match[1])))
         more = bool(shown) and shown[-1][0] != ordered[-1]
         return Page(
             items=[table for _, table in shown],
@@ -278,7 +278,7 @@ class Tables:
             versions = self._store.list_table_versions(current.database, current.name, before=before, limit=count)
             return [self._listed(table) for table in versions]
 
-        return page(listing, token, limit, read, lambda each: int(each.version_id), kind=int, weigh=weigh)
+        return page(listing, token, limit, read, lambda table: int(table.version_id), kind=int, weigh=weigh)
 
     def delete_table_version(self, database: str, name: str, version: str) -> None:
         """Remove an archived version. Raises :class:`NotFound`, and :class:`InvalidInput` for the current one."""

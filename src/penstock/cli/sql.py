@@ -131,7 +131,7 @@ def _result(athena: Any, execution: dict[str, Any]) -> tuple[list[str], list[str
     pages = iter(athena.get_paginator("get_query_results").paginate(QueryExecutionId=execution["QueryExecutionId"]))
     first = next(pages)
     columns = first["ResultSet"]["ResultSetMetadata"]["ColumnInfo"]
-    names = [each["Name"] for each in columns]
+    names = [column["Name"] for column in columns]
     # Athena repeats the names in the first row of queries, not of other statements.
     has_header = execution.get("StatementType") == "DML"
 
@@ -144,7 +144,7 @@ def _result(athena: Any, execution: dict[str, Any]) -> tuple[list[str], list[str
                     continue
                 yield [datum.get("VarCharValue") for datum in row.get("Data", [])]
 
-    return names, [each["Type"] for each in columns], rows()
+    return names, [column["Type"] for column in columns], rows()
 
 
 def _print(names: list[str], kinds: list[str], rows: Iterator[Row], style: str) -> None:

@@ -167,7 +167,7 @@ class CatalogClient:
     def drop_partitions(self, database: str, table: str, values: Sequence[Sequence[str]]) -> None:
         """Remove partitions from the catalog, not their files; those that do not exist are passed over."""
         for start in range(0, len(values), _DELETED):
-            batch = [{"Values": list(each)} for each in values[start : start + _DELETED]]
+            batch = [{"Values": list(item)} for item in values[start : start + _DELETED]]
             with translated_errors(self._glue, f"removal of {len(batch)} partitions of table {database}.{table}"):
                 self._glue.batch_delete_partition(
                     DatabaseName=database,

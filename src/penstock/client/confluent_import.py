@@ -117,7 +117,7 @@ class ConfluentImport:
                     self._copy_all([SubjectVersion(subject, number) for number in versions[subject][0]], report, readers)
                 for subject in versions:
                     self._level(subject, report)
-                deleted = [SubjectVersion(subject, each) for subject, (_, gone) in versions.items() for each in gone]
+                deleted = [SubjectVersion(subject, number) for subject, (_, gone) in versions.items() for number in gone]
                 self._delete(deleted, report)
             finally:
                 self._restore_modes()

@@ -21,7 +21,7 @@ __all__ = ["RunBookmark", "RunBookmarks"]
 
 _SECONDS = 30
 _ERRORS: Mapping[str, type[PenstockError]] = {
-    each.aws_code: each for each in (AccessDenied, ConcurrentModification, InvalidInput)
+    item.aws_code: item for item in (AccessDenied, ConcurrentModification, InvalidInput)
 }
 
 

@@ -76,7 +76,7 @@ class Applier:
 
         def is_gone(table: Table) -> bool:
             location = _location(table)
-            return location not in locations and any(location.startswith(each) for each in targets)
+            return location not in locations and any(location.startswith(target) for target in targets)
 
         self._missing_tables(is_gone)
 
@@ -87,7 +87,7 @@ class Applier:
             self._check()
             table = self._attempts(known, partial(self._define, described, known))
             known[table.name] = table
-        places = {(_place(each.place), each.connection) for each in tables}
+        places = {(_place(described_table.place), described_table.connection) for described_table in tables}
 
         def is_gone(table: Table) -> bool:
             at = (_location(table), table.parameters.get(_CONNECTION))
@@ -97,7 +97,7 @@ class Applier:
 
     def _define(self, described: DescribedTable, known: Mapping[str, Table]) -> Table:
         at = (_place(described.place), described.connection)
-        current = next((each for each in known.values() if (_location(each), each.parameters.get(_CONNECTION)) == at), None)
+        current = next((item for item in known.values() if (_location(item), item.parameters.get(_CONNECTION)) == at), None)
         if current is None:
             name = table_name(described.name, self._crawler.table_prefix, known)
             wanted = described.define(name, None)
@@ -119,7 +119,9 @@ class Applier:
             names = {column.name for column in wanted.storage.columns}
             other_columns = [column for column in current.storage.columns if column.name not in names]
             wanted = replace(wanted, storage=replace(wanted.storage, columns=(*wanted.storage.columns, *other_columns)))
-        wanted = replace(wanted, parameters={key: each for key, each in wanted.parameters.items() if key != _DEPRECATED})
+        wanted = replace(
+            wanted, parameters={key: parameter for key, parameter in wanted.parameters.items() if key != _DEPRECATED}
+        )
         before = TableInput.of(current)
         changed = _schema(wanted) != _schema(before)
         if self._crawler.policy.update == "LOG":
@@ -152,7 +154,7 @@ class Applier:
 
     def _write_table(self, inferred: FoundTable, known: dict[str, Table]) -> Table:
         def write() -> Table:
-            current = next((each for each in known.values() if _location(each) == inferred.location), None)
+            current = next((table for table in known.values() if _location(table) == inferred.location), None)
             return self._create(inferred, known) if current is None else self._update(inferred, current)
 
         return self._attempts(known, write)
@@ -240,7 +242,7 @@ class Applier:
             return
         if not inferred.keys:
             return
-        current = {tuple(each.values): each for each in self._catalog.partitions(self._database, table.name)}
+        current = {tuple(partition.values): partition for partition in self._catalog.partitions(self._database, table.name)}
         fresh = [values for values in inferred.partitions if values not in current]
         for start in range(0, len(fresh), _BATCH):
             self._check()
@@ -256,30 +258,36 @@ class Applier:
                     self._problems.add(f"Partition {list(values)} of table {table.name} is not added: {error.message}")
         if not self._owns(table):
             return
-        present: Sequence[Partition] = [each for values, each in current.items() if values in inferred.partitions]
+        present: Sequence[Partition] = [partition for values, partition in current.items() if values in inferred.partitions]
         if self._settings.indexes and not self._catalog.indexes.list(table):
             with suppress(AlreadyExists):
                 self._catalog.indexes.create(table, PartitionIndex(_INDEX, [key.name for key in table.partition_keys]))
         if self._settings.inherits:
             present = self._inherit(present, table)
         self._back_again(present)
-        self._missing_partitions([each for values, each in current.items() if values not in inferred.partitions], table)
+        self._missing_partitions(
+            [partition for values, partition in current.items() if values not in inferred.partitions], table
+        )
 
     def _partition(self, table: Table, values: tuple[str, ...], location: str) -> PartitionInput:
         return PartitionInput(values=values, storage=replace(table.storage, location=location), last_access_time=self._now)
 
     def _inherit(self, present: Sequence[Partition], table: Table) -> Sequence[Partition]:
         """Set the table's current formats and columns on its partitions."""
-        wanted = [replace(each, storage=replace(table.storage, location=each.storage.location)) for each in present]
-        self._rewrite([each for each, old in zip(wanted, present, strict=True) if each != old])
+        wanted = [
+            replace(partition, storage=replace(table.storage, location=partition.storage.location)) for partition in present
+        ]
+        self._rewrite([partition for partition, old in zip(wanted, present, strict=True) if partition != old])
         return wanted
 
     def _back_again(self, present: Sequence[Partition]) -> None:
-        back = [each for each in present if _DEPRECATED in each.parameters]
+        back = [partition for partition in present if _DEPRECATED in partition.parameters]
         self._reparameterise(back, lambda old: {name: value for name, value in old.items() if name != _DEPRECATED})
 
     def _missing_partitions(self, missing: Sequence[Partition], table: Table) -> None:
-        without_files = [each for each in missing if (each.storage.location or "").startswith(_location(table))]
+        without_files = [
+            partition for partition in missing if (partition.storage.location or "").startswith(_location(table))
+        ]
         behavior = self._crawler.policy.delete
         if behavior == "LOG" and without_files:
             self._problems.add(
@@ -288,18 +296,18 @@ class Applier:
         elif behavior == "DELETE_FROM_DATABASE":
             for start in range(0, len(without_files), _BATCH):
                 self._check_operation("BatchDeletePartition", table.name)
-                batch = [tuple(each.values) for each in without_files[start : start + _BATCH]]
+                batch = [tuple(file.values) for file in without_files[start : start + _BATCH]]
                 failed = self._catalog.delete_partitions(self._database, table.name, batch)
                 self._count(partitions_deleted=len(batch) - len(failed))
                 self._tell("BatchDeletePartition", table.name)
         elif behavior == "DEPRECATE_IN_DATABASE":
-            fresh = [each for each in without_files if _DEPRECATED not in each.parameters]
+            fresh = [file for file in without_files if _DEPRECATED not in file.parameters]
             self._reparameterise(fresh, lambda old: {**old, _DEPRECATED: self._stamp()})
 
     def _reparameterise(
         self, partitions: Sequence[Partition], change: Callable[[Mapping[str, str]], Mapping[str, str]]
     ) -> None:
-        self._rewrite([replace(each, parameters=change(each.parameters)) for each in partitions])
+        self._rewrite([replace(partition, parameters=change(partition.parameters)) for partition in partitions])
 
     def _rewrite(self, partitions: Sequence[Partition]) -> None:
         """Replace the partitions that have the values of ``partitions``."""
@@ -307,7 +315,7 @@ class Applier:
             self._check()
             batch = partitions[start : start + _BATCH]
             self._check_operation("BatchUpdatePartition", batch[0].table)
-            wanted = [(each.values, PartitionInput.of(each)) for each in batch]
+            wanted = [(partition.values, PartitionInput.of(partition)) for partition in batch]
             for values, error in self._catalog.update_partitions(self._database, batch[0].table, wanted):
                 self._problems.add(f"Partition {list(values)} of table {batch[0].table} is not changed: {error.message}")
 
@@ -399,7 +407,8 @@ def _place(location: str) -> str:
 
 def _schema(wanted: TableInput) -> tuple[object, ...]:
     columns = [
-        (each.name, each.type, each.comment, tuple(sorted(each.parameters.items()))) for each in wanted.storage.columns
+        (column.name, column.type, column.comment, tuple(sorted(column.parameters.items())))
+        for column in wanted.storage.columns
     ]
     return columns, [(key.name, key.type) for key in wanted.partition_keys]
 

@@ -166,9 +166,9 @@ def _place(target: str, file: SeenFile) -> tuple[str, _Placed] | None:
 
 
 def _table(location: str, placed: Sequence[_Placed], problems: Problems) -> FoundTable:
-    layouts = Counter(each.keys for each in placed)
+    layouts = Counter(item.keys for item in placed)
     keys = max(layouts, key=lambda layout: (layouts[layout], layout))
-    same_keys = [each for each in placed if each.keys == keys]
+    same_keys = [item for item in placed if item.keys == keys]
     for layout, count in layouts.items():
         if layout != keys:
             problems.add(
@@ -176,8 +176,8 @@ def _table(location: str, placed: Sequence[_Placed], problems: Problems) -> Foun
                 f"most of the table's have ({', '.join(keys)})."
             )
     fitting, file_format = _of_one_format(location, same_keys, problems)
-    columns = merge_columns(_distinct_columns([each.file for each in fitting]), problems)
-    partitions = {each.values: each.folder for each in fitting} if keys else {}
+    columns = merge_columns(_distinct_columns([item.file for item in fitting]), problems)
+    partitions = {item.values: item.folder for item in fitting} if keys else {}
     return FoundTable(
         location=location,
         columns=tuple(column for column in columns if column.name not in keys),
@@ -185,8 +185,8 @@ def _table(location: str, placed: Sequence[_Placed], problems: Problems) -> Foun
         format=file_format,
         partitions=partitions,
         files=len(fitting),
-        rows=sum(each.file.rows for each in fitting),
-        size=sum(each.file.size for each in fitting),
+        rows=sum(item.file.rows for item in fitting),
+        size=sum(item.file.size for item in fitting),
     )
 
 
@@ -195,7 +195,7 @@ def _of_one_format(location: str, placed: Sequence[_Placed], problems: Problems)
 
     Files of one format may differ in the parameters of their table, such as fields: the first file's are used.
     """
-    counts = Counter(_format_name(each.file) for each in placed)
+    counts = Counter(_format_name(item.file) for item in placed)
     most = max(counts, key=lambda format_name: (counts[format_name], format_name))
     for format_name, count in sorted(counts.items()):
         if format_name != most:
@@ -203,8 +203,8 @@ def _of_one_format(location: str, placed: Sequence[_Placed], problems: Problems)
                 f"{count} files below {location} are skipped: they are {' '.join(format_name)}, most of the table's are "
                 f"{' '.join(most)}."
             )
-    same_format = [each for each in placed if _format_name(each.file) == most]
-    oldest = min(same_format, key=lambda each: (each.file.modified, each.file.uri)).file.format
+    same_format = [item for item in placed if _format_name(item.file) == most]
+    oldest = min(same_format, key=lambda item: (item.file.modified, item.file.uri)).file.format
     return same_format, oldest
 
 
@@ -234,7 +234,7 @@ def _distinct_columns(files: Sequence[SeenFile]) -> Iterable[tuple[str, Sequence
     """Yield each list of columns once, oldest file first, so that a column keeps its place if later files add others."""
     known: set[tuple[tuple[str, str | None], ...]] = set()
     shared: set[int] = set()
-    for file in sorted(files, key=lambda each: (each.modified, each.uri)):
+    for file in sorted(files, key=lambda seen_file: (seen_file.modified, seen_file.uri)):
         if id(file.columns) in shared:
             continue
         shared.add(id(file.columns))

@@ -72,7 +72,8 @@ def crawl(crawler: Crawler, context: CrawlContext) -> Tally:
     applier = run.applier(crawler, Tally())
     if crawler.targets:
         applier.apply(
-            [inferred[location] for location in sorted(inferred)], [folder_uri(each.path) for each in crawler.targets]
+            [inferred[location] for location in sorted(inferred)],
+            [folder_uri(s3_target.path) for s3_target in crawler.targets],
         )
     if scopes:
         applier.describe(described, scopes)
@@ -149,7 +150,7 @@ class _Crawl:
                 continue
             folder = folder_uri(location)
             whole = replace(self.settings, level=folder.count("/") - 2)
-            tables.update((each.location, each) for each in self.tables(S3Target(path=folder), whole))
+            tables.update((table.location, table) for table in self.tables(S3Target(path=folder), whole))
         return [tables[location] for location in sorted(tables)]
 
     def described(self) -> tuple[Sequence[DescribedTable], Sequence[Scope]]:
@@ -158,7 +159,7 @@ class _Crawl:
         scopes: list[Scope] = []
         for target in self._crawler.others:
             tables, its_scopes = self._described(target)
-            tables_by_place.update(((each.place, each.connection), each) for each in tables)
+            tables_by_place.update(((table.place, table.connection), table) for table in tables)
             scopes += its_scopes
         return [tables_by_place[key] for key in sorted(tables_by_place, key=lambda key: (key[0], key[1] or ""))], scopes
 
@@ -187,7 +188,7 @@ def _list(lake: LakePaths, target: S3Target, location: str, check: Callable[[], 
     files: dict[str, LakeFile] = {}
     for batch in _batches(walk(lake, location)):
         check()
-        for file, left_out in zip(batch, excluded([each.key for each in batch]), strict=True):
+        for file, left_out in zip(batch, excluded([lake_file.key for lake_file in batch]), strict=True):
             if not left_out:
                 files[location + file.key] = file
     return files

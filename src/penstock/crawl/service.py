@@ -87,7 +87,7 @@ class CrawlService:
         def read(after: str | None, count: int) -> Sequence[Crawler]:
             return self._list(after, count)
 
-        return page("crawlers", token, limit, read, lambda each: each.name, kind=str)
+        return page("crawlers", token, limit, read, lambda crawler: crawler.name, kind=str)
 
     def all(self) -> Sequence[Crawler]:
         """Return all crawlers by name."""
@@ -198,7 +198,7 @@ class CrawlService:
 
     def _list(self, after: str | None, count: int) -> Sequence[Crawler]:
         crawlers = self._store.list(after=after, limit=count)
-        lost = [each for each in crawlers if self._ownership.fail_lost(each)]
+        lost = [crawler for crawler in crawlers if self._ownership.fail_lost(crawler)]
         return self._store.list(after=after, limit=count) if lost else crawlers
 
     def _check(self, crawler: Crawler) -> None:

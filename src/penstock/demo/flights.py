@@ -128,6 +128,6 @@ def _data_folder() -> Path:
 
 
 def _arrow_schema() -> pa.Schema:
-    found = [(column.name, hive.parse(column.type)) for column in columns(parse_avro(SECOND_SCHEMA))]
+    results = [(column.name, hive.parse(column.type)) for column in columns(parse_avro(SECOND_SCHEMA))]
     millis = pa.timestamp("ms", "UTC")
-    return pa.schema([(name, millis if kind.name == "timestamp" else arrow.render(kind)) for name, kind in found])
+    return pa.schema([(name, millis if kind.name == "timestamp" else arrow.render(kind)) for name, kind in results])

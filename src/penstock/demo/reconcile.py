@@ -66,10 +66,10 @@ def expected_rows(source: pa.Table, versions: pa.ChunkedArray, late_fields: Sequ
 
 def compare_rows(expected: pa.Table, actual: pa.Table, key: str) -> list[str]:
     """Return the differences between two tables with the same columns, matched on ``key``; empty when there are none."""
-    found = _compare_ids(expected[key], actual[key], key)
+    compare_ids = _compare_ids(expected[key], actual[key], key)
     shared = pc.is_in(actual[key], value_set=expected[key].combine_chunks())
     mine = actual.filter(shared).sort_by(key)
-    if found or mine.num_rows != expected.num_rows:
+    if compare_ids or mine.num_rows != expected.num_rows:
         mine = _first_of_each(mine, key)
     theirs = expected.filter(pc.is_in(expected[key], value_set=mine[key].combine_chunks())).sort_by(key)
     for name in expected.column_names:
@@ -78,11 +78,11 @@ def compare_rows(expected: pa.Table, actual: pa.Table, key: str) -> list[str]:
         wrong = pc.indices_nonzero(pc.invert(same))
         if len(wrong):
             at = wrong[0].as_py()
-            found.append(
+            compare_ids.append(
                 f"column {name}: {len(wrong)} values differ, first at {key} {theirs[key][at]}: "
                 f"sent {left[at].as_py()!r}, read {right[at].as_py()!r}"
             )
-    return found
+    return compare_ids
 
 
 def reconcile(
@@ -116,18 +116,20 @@ def reconcile(
 
 
 def _compare_ids(expected: pa.ChunkedArray, actual: pa.ChunkedArray, key: str) -> list[str]:
-    found = []
+    compare_ids = []
     lost = expected.filter(pc.invert(pc.is_in(expected, value_set=actual.combine_chunks())))
     if len(lost):
-        found.append(f"{len(lost)} records were lost, {key} {_some(lost.to_pylist())}")
+        compare_ids.append(f"{len(lost)} records were lost, {key} {_some(lost.to_pylist())}")
     strange = actual.filter(pc.invert(pc.is_in(actual, value_set=expected.combine_chunks())))
     if len(strange):
-        found.append(f"{len(strange)} records were never sent, {key} {_some(strange.to_pylist())}")
+        compare_ids.append(f"{len(strange)} records were never sent, {key} {_some(strange.to_pylist())}")
     counts = pa.table({key: actual}).group_by(key).aggregate([(key, "count")])
     repeated = counts.filter(pc.greater(counts[f"{key}_count"], 1))
     if repeated.num_rows:
-        found.append(f"{repeated.num_rows} records were written more than once, {key} {_some(repeated[key].to_pylist())}")
-    return found
+        compare_ids.append(
+            f"{repeated.num_rows} records were written more than once, {key} {_some(repeated[key].to_pylist())}"
+        )
+    return compare_ids
 
 
 def _first_of_each(rows: pa.Table, key: str) -> pa.Table:

@@ -101,9 +101,9 @@ def parse_function(
             require_module(function.code, function.handler)
         except InvalidInput as error:
             raise top.fault(error.message, key="Handler", remedy=error.remedy) from None
-    mappings = tuple(_mapping(each, function, base) for each in top.sections("EventSourceMappings"))
+    mappings = tuple(_mapping(section, function, base) for section in top.sections("EventSourceMappings"))
     top.done()
-    ids = [each.group for each in mappings]
+    ids = [mapping.group for mapping in mappings]
     if len(set(ids)) != len(ids):
         raise top.fault(
             "two mappings have the same source and id",
@@ -291,13 +291,13 @@ def _patterns(section: Section) -> tuple[Matcher, ...]:
     if criteria is None:
         return ()
     matchers = []
-    for each in criteria.sections("Filters"):
-        pattern = each.plain("Pattern")
-        each.done()
+    for item in criteria.sections("Filters"):
+        pattern = item.plain("Pattern")
+        item.done()
         try:
             matchers.append(compile_pattern(pattern if pattern is not None else ""))
         except InvalidInput as error:
-            raise each.fault(error.message.rstrip("."), key="Pattern", remedy=error.remedy) from None
+            raise item.fault(error.message.rstrip("."), key="Pattern", remedy=error.remedy) from None
     criteria.done()
     return tuple(matchers)
 
@@ -407,7 +407,7 @@ def _brokers(section: Section, arn: Arn | None) -> str | None:
 
 def _addresses(section: Section, key: str, listed: Sequence[str]) -> str:
     """Return librdkafka's list of brokers; each text may have several, as a variable does."""
-    addresses = [each.strip() for text in listed for each in text.split(",")]
+    addresses = [part.strip() for text in listed for part in text.split(",")]
     for address in addresses:
         if not _BROKER.fullmatch(address):
             raise section.fault(f"'{address[:120]}' is not a broker's address", key=key, remedy="It has the form HOST:PORT.")
@@ -416,15 +416,15 @@ def _addresses(section: Section, key: str, listed: Sequence[str]) -> str:
 
 def _access(section: Section) -> KafkaAccess:
     secrets: dict[str, str] = {}
-    for each in section.sections("SourceAccessConfigurations"):
-        access_type = each.required("Type")
-        uri = each.required("URI")
-        each.done()
+    for item in section.sections("SourceAccessConfigurations"):
+        access_type = item.required("Type")
+        uri = item.required("URI")
+        item.done()
         if access_type not in _ACCESS:
-            raise each.fault(f"access by {access_type} is not served", key="Type", remedy=f"It can be {', '.join(_ACCESS)}.")
+            raise item.fault(f"access by {access_type} is not served", key="Type", remedy=f"It can be {', '.join(_ACCESS)}.")
         field = "login" if access_type in _LOGINS else access_type
         if field in secrets and access_type not in _NETWORK:
-            raise each.fault(f"{access_type} is a second way to log in", key="Type", remedy="Keep one of them.")
+            raise item.fault(f"{access_type} is a second way to log in", key="Type", remedy="Keep one of them.")
         secrets[field] = uri
         if access_type in _LOGINS:
             secrets["mechanism"] = _LOGINS[access_type]
@@ -443,17 +443,17 @@ def _registry(section: Section | None) -> SchemaRegistry | None:
     uri = section.required("SchemaRegistryURI")
     record_format = section.choice(("JSON", "SOURCE"), "EventRecordFormat") or "JSON"
     attributes = []
-    for each in section.sections("SchemaValidationConfigs"):
-        attribute = each.choice(("KEY", "VALUE"), "Attribute")
-        each.done()
+    for item in section.sections("SchemaValidationConfigs"):
+        attribute = item.choice(("KEY", "VALUE"), "Attribute")
+        item.done()
         if attribute is not None:
             attributes.append(attribute)
     login = None
-    for each in section.sections("AccessConfigs"):
-        if each.required("Type") != "BASIC_AUTH":
-            raise each.fault("the login at a registry is BASIC_AUTH", key="Type")
-        login = each.required("URI")
-        each.done()
+    for item in section.sections("AccessConfigs"):
+        if item.required("Type") != "BASIC_AUTH":
+            raise item.fault("the login at a registry is BASIC_AUTH", key="Type")
+        login = item.required("URI")
+        item.done()
     if not attributes:
         raise section.fault(
             "'SchemaValidationConfigs' is missing", remedy="Name the parts that have a schema: [{Attribute: VALUE}]."

@@ -88,13 +88,13 @@ def _object(pattern: Mapping[str, Any], path: str) -> Matcher:
 
 def _nested(inner: Matcher) -> Matcher:
     # All conditions must match in the same element.
-    return lambda value: any(inner(each) for each in value) if isinstance(value, list) else inner(value)
+    return lambda value: any(inner(item) for item in value) if isinstance(value, list) else inner(value)
 
 
 def _alternatives(rule: Any, path: str) -> Matcher:
-    if not isinstance(rule, list) or len(rule) < 2 or not all(isinstance(each, Mapping) and each for each in rule):
+    if not isinstance(rule, list) or len(rule) < 2 or not all(isinstance(item, Mapping) and item for item in rule):
         raise InvalidPattern(f"The filter pattern's '{path}' must be an array of two or more objects.")
-    inner = [_object(each, f"{path}[{index}]") for index, each in enumerate(rule)]
+    inner = [_object(item, f"{path}[{index}]") for index, item in enumerate(rule)]
     return lambda value: any(matcher(value) for matcher in inner)
 
 
@@ -106,7 +106,7 @@ def _leaf(rules: list[Any], path: str) -> Matcher:
     def matches(value: Any) -> bool:
         if isinstance(value, list):
             # An empty array exists as a field without a value.
-            return any(test(each) for each in value for test in tests) if value else any(test([]) for test in tests)
+            return any(test(item) for item in value for test in tests) if value else any(test([]) for test in tests)
         return any(test(value) for test in tests)
 
     return matches
@@ -178,9 +178,9 @@ def _anything_but(operand: Any, path: str) -> Matcher:
         tests = [_text(name, text, path) for text in (texts if isinstance(texts, list) else [texts])]
         return lambda value: isinstance(value, str) and not any(test(value) for test in tests)
     values = operand if isinstance(operand, list) else [operand]
-    if not values or any(isinstance(each, Mapping | list | bool) or each is None for each in values):
+    if not values or any(isinstance(item, Mapping | list | bool) or item is None for item in values):
         raise InvalidPattern(f"The filter pattern's '{path}' has an 'anything-but' that is not of texts or numbers.")
-    tests = [_equals(each, path) for each in values]
+    tests = [_equals(item, path) for item in values]
     # A missing field is not "anything".
     return lambda value: value is not _ABSENT and not isinstance(value, Mapping) and not any(test(value) for test in tests)
 

@@ -51,7 +51,7 @@ def pending_rotations(client: Any, function: Function) -> Iterator[tuple[str, st
 
 def _is_pending(secret: Mapping[str, Any]) -> bool:
     stages = secret.get("SecretVersionsToStages", {}).values()
-    return any(_PENDING in each and _CURRENT not in each for each in stages)
+    return any(_PENDING in stage and _CURRENT not in stage for stage in stages)
 
 
 def rotate(environment: ExecutionEnvironment, secret: str, version: str, stop: Callable[[], bool]) -> Rotated | None:

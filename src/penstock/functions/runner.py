@@ -47,7 +47,7 @@ def run(declaration: Declaration, options: RunOptions) -> Sequence[tuple[str, Ma
 
     Raises the error that ends a mapping before: an unreadable source, a refused login, a process that cannot start.
     """
-    mappings = [each for each in declaration.mappings if each.enabled]
+    mappings = [mapping for mapping in declaration.mappings if mapping.enabled]
     if not mappings:
         raise InvalidInput(
             f"{declaration.origin} declares no enabled event source.", remedy="Add one to EventSourceMappings."
@@ -59,8 +59,8 @@ def run(declaration: Declaration, options: RunOptions) -> Sequence[tuple[str, Ma
     ]
     try:
         with ThreadGroup[Worker]("mapping") as threads:
-            for each in workers:
-                threads.start(each)
+            for worker in workers:
+                threads.start(worker)
             while len(threads) and not options.stop.wait(0.1):
                 threads.check()
     finally:

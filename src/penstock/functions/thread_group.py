@@ -69,7 +69,7 @@ class ThreadGroup(Generic[_Kind]):
         """Raise the first error; remove workers that have ended."""
         if self._errors:
             raise self._errors[0]
-        self._workers = [each for each in self._workers if each[1].is_alive()]
+        self._workers = [worker for worker in self._workers if worker[1].is_alive()]
 
     def stop(self) -> None:
         """Stop all, and wait for them."""

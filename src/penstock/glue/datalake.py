@@ -36,12 +36,12 @@ _HADOOP_IO = "org.apache.iceberg.hadoop.HadoopFileIO"
 def datalake_formats(arguments: Sequence[str]) -> tuple[str, ...]:
     """Return the formats that a job's arguments name. Raises :class:`InvalidInput` for one that is not served."""
     value_given = ""
-    for number, each in enumerate(arguments):
-        name, equals, value = each.partition("=")
+    for number, argument in enumerate(arguments):
+        name, equals, value = argument.partition("=")
         if name == _ARGUMENT:
             value_given = value if equals else "".join(arguments[number + 1 : number + 2])
-    formats = tuple(dict.fromkeys(text for each in value_given.split(",") if (text := each.strip().lower())))
-    unknown = [each for each in formats if each not in _GROUPS]
+    formats = tuple(dict.fromkeys(text for part in value_given.split(",") if (text := part.strip().lower())))
+    unknown = [format_ for format_ in formats if format_ not in _GROUPS]
     if unknown:
         raise InvalidInput(
             f"{_ARGUMENT} names {unknown[0][:100]}, which is not served.",
@@ -52,7 +52,7 @@ def datalake_formats(arguments: Sequence[str]) -> tuple[str, ...]:
 
 def datalake_groups(formats: Sequence[str]) -> tuple[str, ...]:
     """Return the groups of JVM artefacts of ``formats``, in class path order."""
-    return tuple(group for each in formats for group in _GROUPS[each])
+    return tuple(group for format_ in formats for group in _GROUPS[format_])
 
 
 def datalake_configuration(
@@ -71,7 +71,7 @@ def datalake_configuration(
     """
     if not formats:
         return {}
-    configuration = {"spark.sql.extensions": ",".join(_EXTENSIONS[each] for each in formats)}
+    configuration = {"spark.sql.extensions": ",".join(_EXTENSIONS[format_] for format_ in formats)}
     if "delta" in formats:
         configuration["spark.sql.catalog.spark_catalog"] = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
     if "iceberg" not in formats:
@@ -95,9 +95,9 @@ def _catalogs(script: str, arguments: Sequence[str]) -> list[str]:
     """
     named = {*_NAMED.findall(script)}
     if _COMPUTED.search(script):
-        named.update(each.rpartition("=")[2] for each in arguments)
+        named.update(argument.rpartition("=")[2] for argument in arguments)
         named.update(word for line in script.splitlines() if "catalog" in line.lower() for word in _WORD.findall(line))
-    return sorted(each for each in named - {"spark_catalog"} if re.fullmatch(r"\w{1,64}", each))
+    return sorted(name for name in named - {"spark_catalog"} if re.fullmatch(r"\w{1,64}", name))
 
 
 def catalog_settings(environment: Mapping[str, str], *, bucket: str | None, folder_lake: bool) -> dict[str, str]:

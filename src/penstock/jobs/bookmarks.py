@@ -97,7 +97,7 @@ class BookmarkService:
             if stored.version != version:
                 raise BookmarkMoved(job, version, stored.version)
             # A run commits several times: only its last document can be returned to.
-            kept = [each for each in stored.history if each[0] != run_id]
+            kept = [item for item in stored.history if item[0] != run_id]
             known = run_id == stored.run_id
             return replace(
                 stored,
@@ -121,7 +121,7 @@ class BookmarkService:
             if run_id is None:
                 return Bookmark(job=job, version=stored.version + 1)
             document = _committed(stored, run_id)
-            names = [each[0] for each in stored.history]
+            names = [item[0] for item in stored.history]
             kept = stored.history[: names.index(run_id) + 1]
             return replace(stored, version=stored.version + 1, run_id=run_id, document=document, history=tuple(kept))
 

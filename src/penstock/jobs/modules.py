@@ -45,25 +45,25 @@ class PythonModules:
 
 def parse_modules(text: str) -> PythonModules:
     """Return the modules in the value of :data:`MODULES`; raise :class:`InvalidInput` for what is neither kind."""
-    named = [*dict.fromkeys(each.strip() for each in text.split(",") if each.strip())]
+    named = [*dict.fromkeys(part.strip() for part in text.split(",") if part.strip())]
     if len(named) > _MOST:
         raise InvalidInput(f"{MODULES} has {len(named)} modules, and can have {_MOST}.")
-    wheels = [each for each in named if "://" in each]
-    requirements = [each for each in named if "://" not in each]
-    for each in requirements:
-        if not _REQUIREMENT.fullmatch(each):
+    wheels = [item for item in named if "://" in item]
+    requirements = [item for item in named if "://" not in item]
+    for requirement in requirements:
+        if not _REQUIREMENT.fullmatch(requirement):
             raise InvalidInput(
-                f"'{each[:200]}' in {MODULES} is not a package's name and version.",
+                f"'{requirement[:200]}' in {MODULES} is not a package's name and version.",
                 remedy="Write NAME==VERSION, or s3://BUCKET/KEY.whl.",
             )
-    for each in wheels:
-        name = PurePosixPath(each).name
-        if not _WHEEL.fullmatch(each) or not _WHEEL_NAME.fullmatch(name):
+    for wheel in wheels:
+        name = PurePosixPath(wheel).name
+        if not _WHEEL.fullmatch(wheel) or not _WHEEL_NAME.fullmatch(name):
             raise InvalidInput(
-                f"'{each[:200]}' in {MODULES} is not the location of a wheel.",
+                f"'{wheel[:200]}' in {MODULES} is not the location of a wheel.",
                 remedy="Write s3://BUCKET/KEY/NAME-VERSION-PYTHON-ABI-PLATFORM.whl; archives of sources are not built.",
             )
-    names = [PurePosixPath(each).name for each in wheels]
+    names = [PurePosixPath(wheel).name for wheel in wheels]
     if len(set(names)) < len(names):
         raise InvalidInput(f"Two wheels in {MODULES} have the same name.", remedy="Leave one of them out.")
     return PythonModules(tuple(requirements), tuple(wheels))

@@ -75,7 +75,7 @@ class NamedEntries(Generic[N]):
         def read(after: str | None, count: int) -> Sequence[N]:
             return self._store.list(self._kind, "", after=after, limit=count)
 
-        return page(f"{self._noun}s", token, limit, read, lambda each: each.name, kind=str)
+        return page(f"{self._noun}s", token, limit, read, lambda named_entry: named_entry.name, kind=str)
 
     def _add(self, entry: N) -> None:
         if not self._store.add(self._kind, entry, limit=self._quota):

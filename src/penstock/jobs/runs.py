@@ -149,7 +149,7 @@ class RunService:
         def read(after: str | None, count: int) -> Sequence[JobRun]:
             return self._store.list(RUNS, job, after=after, limit=count, newest_first=True)
 
-        return page(f"runs:{job}", token, limit, read, lambda each: each.rank, kind=str)
+        return page(f"runs:{job}", token, limit, read, lambda job_run: job_run.rank, kind=str)
 
     def stop(self, job: str, run_id: str) -> None:
         """Stop a run. Raises :class:`EntryNotFound`, and :class:`InvalidInput` if it has ended or is being stopped."""

@@ -46,9 +46,9 @@ class SecurityService(NamedEntries[SecurityConfiguration]):
         """Add one. Raises :class:`EntryExists`, and :class:`SettingNotServed` for an encryption that is not done."""
         for part, member in _PARTS.items():
             settings = encryption.get(part) or ()
-            for each in (settings,) if isinstance(settings, Mapping) else settings:
-                if each.get(member, "DISABLED") != "DISABLED":
-                    raise SettingNotServed(f"{member} {each[member]} is not served.", remedy=_REMEDY)
+            for setting in (settings,) if isinstance(settings, Mapping) else settings:
+                if setting.get(member, "DISABLED") != "DISABLED":
+                    raise SettingNotServed(f"{member} {setting[member]} is not served.", remedy=_REMEDY)
         made = SecurityConfiguration(name=name, encryption=encryption, created=self._now())
         self._add(made)
         return made

@@ -188,7 +188,7 @@ class SessionService:
         def read(after: str | None, count: int) -> Sequence[Session]:
             return self._store.list(SESSIONS, "", after=after, limit=count)
 
-        return page("sessions", token, limit, read, lambda each: each.id, kind=str)
+        return page("sessions", token, limit, read, lambda session: session.id, kind=str)
 
     def stop(self, session_id: str) -> None:
         """Stop a session. Raises :class:`EntryNotFound`, and :class:`IllegalSession` if it has ended."""
@@ -225,7 +225,7 @@ class SessionService:
         )
         if numbered is None:
             raise EntryNotFound("session", session_id)
-        waiting = [each for each in self._store.active(STATEMENTS) if each.session == session_id]
+        waiting = [item for item in self._store.active(STATEMENTS) if item.session == session_id]
         if len(waiting) >= _MOST_WAITING:
             raise IllegalSession(f"{_MOST_WAITING} statements of session {session_id} are waiting.")
         statement = Statement(session=session_id, number=numbered.statements, code=code, created=self._now())
@@ -246,9 +246,9 @@ class SessionService:
 
         def read(after: str | None, count: int) -> Sequence[Statement]:
             page = self._store.list(STATEMENTS, session_id, after=after, limit=count)
-            return [self._of_ended(session, each) for each in page]
+            return [self._of_ended(session, statement) for statement in page]
 
-        return page(f"statements:{session_id}", token, limit, read, lambda each: each.rank, kind=str)
+        return page(f"statements:{session_id}", token, limit, read, lambda statement: statement.rank, kind=str)
 
     def cancel(self, session_id: str, number: int) -> None:
         """Cancel a statement that waits or runs. Raises :class:`EntryNotFound`."""
@@ -279,13 +279,15 @@ class SessionService:
         session = self._store.get(SESSIONS, session_id)
         if session is not None and not session.ready:
             self._store.change(SESSIONS, session_id, lambda entry: replace(entry, ready=True))
-        mine = [each for each in self._store.active(STATEMENTS) if each.session == session_id]
-        current = next((each for each in mine if each.state in {"RUNNING", "CANCELLING"}), None)
+        mine = [statement for statement in self._store.active(STATEMENTS) if statement.session == session_id]
+        current = next((statement for statement in mine if statement.state in {"RUNNING", "CANCELLING"}), None)
         if current is not None:
             return {"current": current.number, "cancel": current.state == "CANCELLING"}
-        for each in mine:
+        for statement in mine:
             taken = self._store.change(
-                STATEMENTS, each.key, lambda entry: replace(entry, state="RUNNING") if entry.state == "WAITING" else entry
+                STATEMENTS,
+                statement.key,
+                lambda entry: replace(entry, state="RUNNING") if entry.state == "WAITING" else entry,
             )
             if taken is not None and taken.state == "RUNNING":
                 return {"id": taken.number, "code": taken.code}

@@ -20,9 +20,9 @@ def split_settings(text: str) -> Sequence[tuple[str, str]]:
     Raises :class:`InvalidInput` for a text that is not ``spark.KEY=VALUE``.
     """
     settings = []
-    for each in _NEXT.split(text.strip()) if text.strip() else ():
-        key, equals, value = each.partition("=")
+    for part in _NEXT.split(text.strip()) if text.strip() else ():
+        key, equals, value = part.partition("=")
         if not equals or not key.startswith("spark."):
-            raise InvalidInput(f"'{each[:100]}' in --conf is not a setting of Spark.", remedy="Write spark.KEY=VALUE.")
+            raise InvalidInput(f"'{part[:100]}' in --conf is not a setting of Spark.", remedy="Write spark.KEY=VALUE.")
         settings.append((key.strip(), value.strip()))
     return settings

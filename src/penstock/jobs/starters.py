@@ -51,7 +51,7 @@ def code_arguments(store: JobStore, job: str, arguments: Mapping[str, str]) -> S
         **(definition.settings.get("DefaultArguments") or {}),
         **(definition.settings.get("NonOverridableArguments") or {}),
     }
-    allowed = {each.strip() for each in own.get(STARTER_ARGUMENTS, "").split(",")} - {STARTER_ARGUMENTS}
+    allowed = {part.strip() for part in own.get(STARTER_ARGUMENTS, "").split(",")} - {STARTER_ARGUMENTS}
     named = [
         name
         for argument, value in arguments.items()

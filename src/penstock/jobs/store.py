@@ -48,12 +48,12 @@ class Kind(Generic[T]):
     def load(self, document: Mapping[str, Any]) -> T:
         """Return the entry of a JSON document; members of a newer release are left out."""
         known: dict[str, Any] = {}
-        for each in fields(self.entry):  # type: ignore[arg-type]
-            if each.name in document:
-                value = document[each.name]
-                if value is not None and "datetime" in str(each.type):
+        for field in fields(self.entry):  # type: ignore[arg-type]
+            if field.name in document:
+                value = document[field.name]
+                if value is not None and "datetime" in str(field.type):
                     value = datetime.fromisoformat(value)
-                known[each.name] = _frozen(value) if isinstance(value, list) else value
+                known[field.name] = _frozen(value) if isinstance(value, list) else value
         return self.entry(**known)
 
 

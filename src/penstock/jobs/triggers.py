@@ -100,7 +100,7 @@ def action_node(action: Mapping[str, Any]) -> str:
 
 def triggers_of(store: JobStore, workflow: str) -> Sequence[Trigger]:
     """Return the triggers of a workflow."""
-    return [each for each in all_entries(store, TRIGGERS) if each.workflow == workflow]
+    return [entry for entry in all_entries(store, TRIGGERS) if entry.workflow == workflow]
 
 
 def next_run(trigger: Trigger, now: datetime) -> datetime | None:
@@ -156,9 +156,9 @@ class TriggerService(TaggedEntries[Trigger]):
     def code_arguments(self, actions: Sequence[Mapping[str, Any]]) -> Mapping[str, Sequence[str]]:
         """Return, by job, the arguments that the author of ``actions`` may only set with the right to update that job."""
         arguments = {
-            (each["JobName"], number): code_arguments(self._store, each["JobName"], each.get("Arguments") or {})
-            for number, each in enumerate(actions)
-            if each.get("JobName")
+            (action["JobName"], number): code_arguments(self._store, action["JobName"], action.get("Arguments") or {})
+            for number, action in enumerate(actions)
+            if action.get("JobName")
         }
         return {job: names for (job, _), names in arguments.items() if names}
 
@@ -193,7 +193,7 @@ class TriggerService(TaggedEntries[Trigger]):
             return
         if self._store.get(WORKFLOWS, trigger.workflow) is None:
             raise EntryNotFound("workflow", trigger.workflow)
-        starts = [each.name for each in triggers_of(self._store, trigger.workflow) if each.type in STARTS]
+        starts = [item.name for item in triggers_of(self._store, trigger.workflow) if item.type in STARTS]
         if trigger.type in STARTS and starts and trigger.name not in starts:
             raise InvalidInput(
                 f"Workflow {trigger.workflow} has the start trigger {starts[0]}, and can have one.",
@@ -228,7 +228,7 @@ def _check(trigger: Trigger) -> None:
 def _check_conditions(trigger: Trigger) -> None:
     if (trigger.type == "CONDITIONAL") is not bool(trigger.conditions):
         raise InvalidInput("A predicate is needed for CONDITIONAL, and for no other type.")
-    jobs = {each["JobName"] for each in trigger.actions if each.get("JobName")}
+    jobs = {action["JobName"] for action in trigger.actions if action.get("JobName")}
     for condition in trigger.conditions:
         if condition.get("JobName") in jobs:
             raise InvalidInput(

@@ -143,7 +143,7 @@ class WorkflowService(TaggedEntries[Workflow]):
         self._check_enabled()
         _check_properties(properties)
         self.get(name)
-        starts = [each.name for each in self.triggers(name) if each.type in STARTS]
+        starts = [trigger.name for trigger in self.triggers(name) if trigger.type in STARTS]
         if not starts:
             raise InvalidInput(
                 f"Workflow {name} has no start trigger.", remedy="Create a trigger on demand, or a scheduled one, in it."
@@ -191,7 +191,7 @@ class WorkflowService(TaggedEntries[Workflow]):
 
         def make(workflow: Workflow, active: Sequence[WorkflowRun]) -> WorkflowRun:
             run, limit = new(workflow), workflow.settings.get("MaxConcurrentRuns")
-            if limit and len([each for each in active if each.id != run.id]) >= limit:
+            if limit and len([workflow_run for workflow_run in active if workflow_run.id != run.id]) >= limit:
                 raise TooManyRuns("workflow", name, limit)
             return run
 
@@ -230,7 +230,7 @@ class WorkflowService(TaggedEntries[Workflow]):
         def read(after: str | None, count: int) -> Sequence[WorkflowRun]:
             return self._store.list(WORKFLOW_RUNS, name, after=after, limit=count, newest_first=True)
 
-        return page(f"workflow runs:{name}", token, limit, read, lambda each: each.rank, kind=str)
+        return page(f"workflow runs:{name}", token, limit, read, lambda workflow_run: workflow_run.rank, kind=str)
 
     def put_properties(self, name: str, run_id: str, properties: Mapping[str, str]) -> None:
         """Add or replace properties of a run. Raises :class:`EntryNotFound`, :class:`InvalidInput`."""
@@ -269,8 +269,10 @@ def _resumed(
         raise IllegalWorkflow(f"Run {run.id} of workflow {run.workflow} cannot be resumed: it is {run.status}.")
     if not nodes:
         raise InvalidInput("NodeIds is empty.", remedy="Name the jobs or crawlers to run again.")
-    fired = [each for each in triggers if each.name in run.fired]
-    there = {f"{each.name}/{number}": action_node(action) for each in fired for number, action in enumerate(each.actions)}
+    fired = [trigger for trigger in triggers if trigger.name in run.fired]
+    there = {
+        f"{trigger.name}/{number}": action_node(action) for trigger in fired for number, action in enumerate(trigger.actions)
+    }
     tried = {place: end["node"] for place, end in run.ends.items()}
     for node in nodes:
         if node not in tried.values():
@@ -294,11 +296,15 @@ def _downstream(triggers: Sequence[Trigger], nodes: Sequence[str]) -> tuple[froz
     """Return ``nodes`` with all that follow from them, and the names of the triggers on the way."""
     nodes_after, passed = set(nodes), set[str]()
     while True:
-        new = [each for each in triggers if each.name not in passed and nodes_after & {*map(action_node, each.conditions)}]
+        new = [
+            trigger
+            for trigger in triggers
+            if trigger.name not in passed and nodes_after & {*map(action_node, trigger.conditions)}
+        ]
         if not new:
             return frozenset(nodes_after), frozenset(passed)
-        passed |= {each.name for each in new}
-        nodes_after |= {action_node(action) for each in new for action in each.actions}
+        passed |= {trigger.name for trigger in new}
+        nodes_after |= {action_node(action) for trigger in new for action in trigger.actions}
 
 
 def _new_id() -> str:

@@ -88,7 +88,7 @@ class DeltaState:
         if (metadata.get("format") or {}).get("provider", "parquet") != "parquet":
             raise self.refused("its files are not Parquet")
         fields = read_json(metadata["schemaString"].encode(), most=_MAX_VALUES, deepest=_MAX_DEPTH)["fields"]
-        self.columns = [(each["name"], self._type(each["type"])) for each in fields]
+        self.columns = [(item["name"], self._type(item["type"])) for item in fields]
         self.keys = list(metadata.get("partitionColumns") or ())
 
     def _type(self, delta_type: Any) -> str:
@@ -104,14 +104,14 @@ def read_log(folder: Path, name: str, *, check: Callable[[Sequence[Path]], objec
     ``check`` gets the files before they are opened; its errors pass through.
     """
     state = DeltaState(name)
-    names = sorted(each.name for each in folder.iterdir()) if folder.is_dir() else []
+    names = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
     commits = {int(match[1]): match[0] for match in map(_COMMIT.fullmatch, names) if match}
     start, checkpoint = _last_checkpoint(names)
     last = max([start, *commits])
     if last < 0:
         raise state.damaged("does not exist")
     later = [commits[version] for version in range(start + 1, last + 1) if version in commits]
-    check([folder / each for each in (*checkpoint, *later)])
+    check([folder / item for item in (*checkpoint, *later)])
     try:
         for part in checkpoint:
             for action in _checkpoint_actions(folder / part):
@@ -136,7 +136,7 @@ def _last_checkpoint(names: list[str]) -> tuple[int, list[str]]:
             parts.setdefault(int(match[1]), []).append((match[0], int(match[3] or 1)))
     for version in sorted(parts, reverse=True):
         for count in {count for _, count in parts[version]}:
-            files = [name for name, each in parts[version] if each == count]
+            files = [name for name, number in parts[version] if number == count]
             if len(files) == count:
                 return version, files
     return -1, []

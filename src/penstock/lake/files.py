@@ -100,10 +100,10 @@ class MemoryFiles:
 
     def delete(self, path: str) -> None:
         """See :class:`FileSystem`; a folder is deleted file by file, and a crash can come between two."""
-        for each in [path, *self.walk(path)]:
-            if each in self.files:
+        for node in [path, *self.walk(path)]:
+            if node in self.files:
                 self._before("delete")
-                del self.files[each]
+                del self.files[node]
 
     def sync(self, paths: Iterable[str], *, below: str) -> None:
         """See :class:`FileSystem`."""

@@ -183,8 +183,8 @@ class Ledger:
         self._pipeline = pipeline
         self._placed: Relocations | None = None
         self._root = f"{table.rstrip('/')}/{HIDDEN}/{pipeline}"
-        self._tables = [each.rstrip("/") for each in (table, *also)]
-        self._stagings = [f"{each}/{HIDDEN}/{pipeline}/staging" for each in self._tables]
+        self._tables = [name.rstrip("/") for name in (table, *also)]
+        self._stagings = [f"{name}/{HIDDEN}/{pipeline}/staging" for name in self._tables]
         self._rows = f"{self._root}/rows"
         self.query = query.replace("-", "").lower()
         self._folder = ""
@@ -365,7 +365,7 @@ class Ledger:
         states = self._states()
         state = states.get(batch.id)
         if state is None:
-            committed = [number for number, each in states.items() if each == "committed"]
+            committed = [number for number, item in states.items() if item == "committed"]
             if committed and batch.id < max(committed):
                 raise DataProblem(
                     f"Batch {batch.id} of query {self.query} is older than what the ledger {self._folder} has committed "

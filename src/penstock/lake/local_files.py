@@ -119,21 +119,21 @@ class LocalFiles:
         while not folder.is_dir():
             missing.append(folder)
             folder = folder.parent
-        for each in reversed(missing):
-            each.mkdir(mode=0o777 & ~self._umask, exist_ok=True)
+        for path in reversed(missing):
+            path.mkdir(mode=0o777 & ~self._umask, exist_ok=True)
         return missing[-1] if missing else wanted
 
     def _sync_folders(self, changed: Iterable[Path], top: Path) -> None:
         """Sync the entries of ``changed`` folders, and of each folder from them up to ``top`` that is new, in its parent."""
         todo, linked = dict.fromkeys(changed), []
         for folder in list(todo):
-            for each in (folder, *folder.parents):
-                if not each.is_relative_to(top):
+            for parent in (folder, *folder.parents):
+                if not parent.is_relative_to(top):
                     break
                 with suppress(FileNotFoundError):
-                    key = (each, each.stat().st_ino)
+                    key = (parent, parent.stat().st_ino)
                     if key not in self._linked:
-                        todo[each.parent] = None
+                        todo[parent.parent] = None
                         linked.append(key)
         for folder in todo:
             with suppress(FileNotFoundError):

@@ -97,7 +97,7 @@ class PermittedFiles:
 
     def _check_listing(self, folders: Sequence[str]) -> None:
         known = self._folders[LIST_BUCKET]
-        new = [each for each in folders if each not in known and not _is_within(each, known)]
+        new = [folder for folder in folders if folder not in known and not _is_within(folder, known)]
         if new:
             self._ask(LIST_BUCKET, new)
             known.update(new)
@@ -106,10 +106,10 @@ class PermittedFiles:
         """Raise as :meth:`FileAccess.check_files` unless each file, by its path, may be opened."""
         start, size = 0, 1  # the answer on the first one is often about all
         while start < len(paths):
-            part = [each for each in paths[start : start + size] if not self.covers(each)]
+            part = [path for path in paths[start : start + size] if not self.covers(path)]
             start, size = start + size, _CHUNK
             if part:
-                self._ask(GET_OBJECT, [self._uri(each) for each in part])
+                self._ask(GET_OBJECT, [self._uri(name) for name in part])
                 self._files.update(part)
 
     def covers(self, path: str) -> bool:
@@ -133,7 +133,7 @@ def _state(path: Path) -> tuple[int, int, int] | None:
 
 
 def _within(uri: str, folders: set[str]) -> bool:
-    return any(uri.startswith(each) for each in folders)
+    return any(uri.startswith(folder) for folder in folders)
 
 
 def _is_within(folder: str, known: set[str]) -> bool:

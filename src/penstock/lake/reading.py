@@ -51,8 +51,10 @@ class LakeReader:
         client, bucket, key = self._remote(folder)
         prefix, names = f"{key.rstrip('/')}/", set[str]()
         for page in client.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix, Delimiter="/"):
-            names |= {each["Key"].removeprefix(prefix) for each in page.get("Contents", ())}
-            names |= {each["Prefix"].removeprefix(prefix).rstrip("/") for each in page.get("CommonPrefixes", ())}
+            names |= {content["Key"].removeprefix(prefix) for content in page.get("Contents", ())}
+            names |= {
+                common_prefix["Prefix"].removeprefix(prefix).rstrip("/") for common_prefix in page.get("CommonPrefixes", ())
+            }
         return sorted(name for name in names if name)
 
     def exists(self, path: str) -> bool:

@@ -49,19 +49,19 @@ class TableAccess:
     def columns(self) -> frozenset[str] | None:
         """The columns that may be read in some rows; None for all."""
         columns: set[str] = set()
-        for each in self.rows:
-            if each.columns is None:
+        for row in self.rows:
+            if row.columns is None:
                 return None
-            columns |= each.columns
+            columns |= row.columns
         return frozenset(columns)
 
     def condition(self, used: Iterable[str]) -> str | None:
         """Return the condition for a query that uses the columns ``used``: None for all rows, ``false`` for no row."""
         wanted = frozenset(used)
-        fitting = [each for each in self.rows if each.columns is None or wanted <= each.columns]
-        if any(each.condition is None for each in fitting):
+        fitting = [row for row in self.rows if row.columns is None or wanted <= row.columns]
+        if any(rows.condition is None for rows in fitting):
             return None
-        return " OR ".join(f"({each.condition})" for each in fitting) or "false"
+        return " OR ".join(f"({rows.condition})" for rows in fitting) or "false"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +92,7 @@ class Snapshot:
 
         Administrators have data location permissions everywhere (developer guide, "Implicit Lake Formation permissions").
         """
-        if not any(_is_below(location, each) for each in self.locations) or self._is_admin(principals):
+        if not any(_is_below(location, name) for name in self.locations) or self._is_admin(principals):
             return True
         return any(
             kind_of(grant.resource) == "DataLocation" and _is_below(location, grant.resource["DataLocation"]["ResourceArn"])
@@ -101,7 +101,7 @@ class Snapshot:
 
     def registered(self, location: str) -> str | None:
         """Return the innermost registered location that ``location`` (an ARN of S3) is at or below, if there is any."""
-        above = [each for each in self.locations if _is_below(location, each)]
+        above = [name for name in self.locations if _is_below(location, name)]
         return max(above, key=len, default=None)
 
     def overlaps_locations(self, folder: str) -> bool:
@@ -110,7 +110,7 @@ class Snapshot:
 
     def has_locations_within(self, folder: str) -> bool:
         """Return whether a registered location is below ``folder`` (an ARN with a slash at its end)."""
-        return any(each.startswith(folder) for each in self.locations)
+        return any(location.startswith(folder) for location in self.locations)
 
     def on_catalog(self, principals: Sequence[str]) -> frozenset[str] | None:
         """Return the permissions on the catalog; None if it is not restricted."""
@@ -158,15 +158,15 @@ class Snapshot:
         for grant in self._of(principals):
             if {"SELECT", "ALL"} & grant.permissions and self._is_about(grant, database, table):
                 rows += self._rows(grant, database, table, columns)
-        if any(each == Rows(condition=None, columns=None) for each in rows):
+        if any(row == Rows(condition=None, columns=None) for row in rows):
             return None
         # Grants of columns add up: a query may use the columns of any of them.
-        joined = frozenset().union(*(each.columns or () for each in rows if each.condition is None))
+        joined = frozenset().union(*(row.columns or () for row in rows if row.condition is None))
         plain = [Rows(condition=None, columns=joined)] if joined else []
         filtered = [
-            Rows(condition=each.condition, columns=None if each.columns is None else each.columns | joined)
-            for each in rows
-            if each.condition is not None
+            Rows(condition=row.condition, columns=None if row.columns is None else row.columns | joined)
+            for row in rows
+            if row.condition is not None
         ]
         return TableAccess((*plain, *filtered))
 
@@ -180,10 +180,10 @@ class Snapshot:
         for grant in self._of(principals):
             if not self._is_about(grant, database, table):
                 continue
-            for each in self._rows(grant, database, table, columns):
-                if each.columns is None:
+            for row in self._rows(grant, database, table, columns):
+                if row.columns is None:
                     return None
-                visible |= each.columns
+                visible |= row.columns
         return frozenset(visible)
 
     def may_grant(self, principals: Sequence[str], resource: Mapping[str, Any], permissions: Iterable[str]) -> bool:
@@ -214,7 +214,9 @@ class Snapshot:
                 yield Rows(condition=document.get("Row"), columns=_chosen(document, columns))
         else:
             expression = self._expression(shape)
-            tagged = frozenset(each for each in columns if matches(expression, self.tags.column(database, table, each)))
+            tagged = frozenset(
+                column for column in columns if matches(expression, self.tags.column(database, table, column))
+            )
             yield Rows(condition=None, columns=None if len(tagged) == len(columns) else tagged)
 
     def _is_about(self, grant: Grant, database: str, table: str) -> bool:
@@ -235,9 +237,9 @@ class Snapshot:
     def _matches_within(self, shape: Mapping[str, Any], place: str) -> bool:
         """Return whether a policy's expression matches a database or table, or something in it."""
         expression = self._expression(shape)
-        names = [each.split(".") for each in self.tags.by_place if each == place or each.startswith(f"{place}.")]
+        names = [name.split(".") for name in self.tags.by_place if name == place or name.startswith(f"{place}.")]
         of = (self.tags.database, self.tags.table, self.tags.column)
-        return any(matches(expression, of[len(each) - 1](*each)) for each in (place.split("."), *names))
+        return any(matches(expression, of[len(name) - 1](*name)) for name in (place.split("."), *names))
 
     def _expression(self, shape: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
         if "ExpressionName" in shape:
@@ -270,4 +272,4 @@ def _is_below(location: str, prefix: str) -> bool:
 
 def _with_implied(allowed: set[str] | frozenset[str], everything: set[str]) -> frozenset[str]:
     complete = set(allowed) | (everything if "ALL" in allowed else set())
-    return frozenset(complete | {_IMPLIES[each] for each in complete if each in _IMPLIES})
+    return frozenset(complete | {_IMPLIES[name] for name in complete if name in _IMPLIES})

@@ -127,7 +127,7 @@ def location_arn(arn: str) -> str:
     bucket, *names = arn.removeprefix(_S3).split("/")
     if not bucket or ".." in names:
         raise InvalidRequest(f"{arn[:200]} is not a usable location: it has no bucket, or a '..' in its key.")
-    return "/".join([f"{_S3}{bucket}", *(each for each in names if each not in {"", "."})])
+    return "/".join([f"{_S3}{bucket}", *(name for name in names if name not in {"", "."})])
 
 
 def _filter(shape: Shape) -> dict[str, Any]:
@@ -147,8 +147,8 @@ def _policy(shape: Shape) -> dict[str, Any]:
         return {**policy, "ExpressionName": shape["ExpressionName"]}
     if not shape.get("Expression"):
         raise InvalidRequest("LFTagPolicy needs Expression or ExpressionName.")
-    pairs = sorted((_tag(each) for each in shape["Expression"]), key=lambda each: each["TagKey"])
-    if len({each["TagKey"] for each in pairs}) < len(pairs):
+    pairs = sorted((_tag(item) for item in shape["Expression"]), key=lambda item: item["TagKey"])
+    if len({pair["TagKey"] for pair in pairs}) < len(pairs):
         raise InvalidRequest("An expression names each tag once.")
     return {**policy, "Expression": pairs}
 

@@ -163,8 +163,8 @@ class LakeFormation:
         """
         defaults = self._defaults(database, table)
         resource = _resource(database, table)
-        for each in defaults:
-            principal, permissions = _principal_of(each), list(each.get("Permissions") or ())
+        for default in defaults:
+            principal, permissions = _principal_of(default), list(default.get("Permissions") or ())
             if principal not in {None, EVERYONE} and permissions:
                 self.grant(str(principal), resource, permissions, (), by=by)
         if _to_everyone(defaults):
@@ -327,7 +327,9 @@ class LakeFormation:
             readers=readers,
             restricted=restricted,
             grants=grants,
-            filters={(each["DatabaseName"], each["TableName"], each["Name"]): each for each in self.filters()},
+            filters={
+                (filter_["DatabaseName"], filter_["TableName"], filter_["Name"]): filter_ for filter_ in self.filters()
+            },
             expressions={name: document["Expression"] for name, document in self.named(_EXPRESSION)},
             tags=self.tags.assignments(),
             locations=locations,
@@ -369,8 +371,8 @@ class LakeFormation:
 
 def check_defaults(defaults: Defaults, resource_type: str) -> None:
     """Raise :class:`InvalidRequest` for permissions that a new ``Database`` or ``Table`` cannot have."""
-    for each in defaults:
-        check_permissions(each.get("Permissions") or (), resource_type)
+    for default in defaults:
+        check_permissions(default.get("Permissions") or (), resource_type)
 
 
 def _principal_of(request: Mapping[str, Any]) -> str | None:
@@ -379,7 +381,7 @@ def _principal_of(request: Mapping[str, Any]) -> str | None:
 
 
 def _to_everyone(defaults: Defaults) -> bool:
-    return any(_principal_of(each) == EVERYONE and "ALL" in (each.get("Permissions") or ()) for each in defaults)
+    return any(_principal_of(default) == EVERYONE and "ALL" in (default.get("Permissions") or ()) for default in defaults)
 
 
 def _resource(database: str, table: str | None) -> dict[str, Any]:

@@ -23,7 +23,7 @@ Tags = Mapping[str, str]
 
 def matches(expression: Sequence[Mapping[str, Any]], tags: Tags) -> bool:
     """Return whether ``tags`` have, for each pair of the expression, one of its values."""
-    return all(tags.get(each["TagKey"]) in each["TagValues"] for each in expression)
+    return all(tags.get(entry["TagKey"]) in entry["TagValues"] for entry in expression)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,12 +79,12 @@ class LfTags:
         removed = set(_values(remove)) if remove else set()
         used = {tags.get(key.lower()) for tags in self.assignments().by_place.values()} & removed
         if used:
-            raise InvalidRequest(f"Values of LF-tag {key} are assigned: {', '.join(sorted(str(each) for each in used))}.")
+            raise InvalidRequest(f"Values of LF-tag {key} are assigned: {', '.join(sorted(str(name) for name in used))}.")
 
         def changed(stored: Document | None) -> Document:
             if stored is None:
                 raise NoSuchEntity(f"LF-tag {key.lower()} does not exist.")
-            kept = [each for each in stored["values"] if each not in removed]
+            kept = [item for item in stored["values"] if item not in removed]
             return {"values": _values([*kept, *add])}
 
         self._store.change(_TAG, key.lower(), changed)

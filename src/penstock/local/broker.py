@@ -351,7 +351,7 @@ class Broker(StandaloneService):
             properties["listener.name.client.ssl.truststore.location"] = str(self.tls.authority)
         if self._mutual_port is None:
             return properties
-        supers = "|".join(re.sub(r"[^A-Za-z0-9_@-]", "[.]", each) for each in (self.username, "controller"))
+        supers = "|".join(re.sub(r"[^A-Za-z0-9_@-]", "[.]", item) for item in (self.username, "controller"))
         return properties | {
             "listener.name.mutual.ssl.truststore.type": "PEM",
             "listener.name.mutual.ssl.truststore.location": str(self.tls.client_authority),

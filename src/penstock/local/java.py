@@ -59,7 +59,7 @@ def _probe(executable: Path, where: str, environment: Mapping[str, str]) -> Java
         raise EnvironmentProblem(f"The java of {where} does not print its version.", remedy=_REMEDY)
     release = int(version[1])
     if release not in SUPPORTED:
-        wanted = " or ".join(str(each) for each in SUPPORTED)
+        wanted = " or ".join(str(number) for number in SUPPORTED)
         age = "too old" if release < min(SUPPORTED) else "not supported by Spark 4.1"
         raise EnvironmentProblem(f"Java {wanted} is needed, and {where} is Java {release}, which is {age}.", remedy=_REMEDY)
     modules = _run([str(executable), "--list-modules"], where, environment)

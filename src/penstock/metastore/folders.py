@@ -52,7 +52,7 @@ class S3Folders:
         place = parse_uri(location)
         pages = self._s3.get_paginator("list_objects_v2").paginate(Bucket=place.bucket, Prefix=f"{_inside(location)}/")
         for page in pages:
-            keys = [{"Key": each["Key"]} for each in page.get("Contents", ())]
+            keys = [{"Key": content["Key"]} for content in page.get("Contents", ())]
             if keys:
                 self._s3.delete_objects(Bucket=place.bucket, Delete={"Objects": keys, "Quiet": True})
 

@@ -80,7 +80,7 @@ class MetastoreHandler:
 
     # databases
     def get_all_databases(self) -> Sequence[str]:
-        return [each["Name"] for each in self._pages("get_databases", "DatabaseList")]
+        return [page["Name"] for page in self._pages("get_databases", "DatabaseList")]
 
     def get_databases(self, pattern: str) -> Sequence[str]:
         return _matching(self.get_all_databases(), pattern)
@@ -107,14 +107,14 @@ class MetastoreHandler:
 
     # tables
     def get_all_tables(self, database: str) -> Sequence[str]:
-        return [each["Name"] for each in self._tables(database)]
+        return [table["Name"] for table in self._tables(database)]
 
     def get_tables(self, database: str, pattern: str) -> Sequence[str]:
         return _matching(self.get_all_tables(database), pattern)
 
     def get_tables_by_type(self, database: str, pattern: str, kind: str) -> Sequence[str]:
-        found = [each["Name"] for each in self._tables(database) if each.get("TableType", "EXTERNAL_TABLE") == kind]
-        return _matching(found, pattern)
+        tables = [table["Name"] for table in self._tables(database) if table.get("TableType", "EXTERNAL_TABLE") == kind]
+        return _matching(tables, pattern)
 
     def get_table(self, database: str, name: str) -> Any:
         return hive_table(self._table(database, name))
@@ -123,13 +123,13 @@ class MetastoreHandler:
         return ttypes.GetTableResult(table=self.get_table(request.dbName, request.tblName))
 
     def get_table_objects_by_name(self, database: str, names: Sequence[str]) -> Sequence[Any]:
-        found = []
+        table_objects = []
         for name in names:
             try:
-                found.append(self.get_table(database, name))
+                table_objects.append(self.get_table(database, name))
             except ttypes.NoSuchObjectException:
                 continue
-        return found
+        return table_objects
 
     def get_table_objects_by_name_req(self, request: Any) -> Any:
         return ttypes.GetTablesResult(tables=self.get_table_objects_by_name(request.dbName, request.tblNames or ()))
@@ -191,10 +191,10 @@ class MetastoreHandler:
 
     def get_partitions_ps(self, database: str, table: str, values: Sequence[str], limit: int) -> Sequence[Any]:
         every = self._partitions(database, table, None, -1)
-        found = (
-            each for each in every if all(not value or value == own for value, own in zip(values, each.values, strict=False))
+        results = (
+            item for item in every if all(not value or value == own for value, own in zip(values, item.values, strict=False))
         )
-        return list(found if limit < 0 else itertools.islice(found, limit))
+        return list(results if limit < 0 else itertools.islice(results, limit))
 
     def get_partitions_ps_with_auth(
         self, database: str, table: str, values: Sequence[str], limit: int, _user: str, _groups: object
@@ -202,12 +202,12 @@ class MetastoreHandler:
         return self.get_partitions_ps(database, table, values, limit)
 
     def get_partition_names(self, database: str, table: str, limit: int) -> Sequence[str]:
-        keys = [each["Name"] for each in self._table(database, table).get("PartitionKeys", ())]
-        return [partition_path(keys, each.values) for each in self.get_partitions(database, table, limit)]
+        keys = [partition_key["Name"] for partition_key in self._table(database, table).get("PartitionKeys", ())]
+        return [partition_path(keys, partition.values) for partition in self.get_partitions(database, table, limit)]
 
     def get_partition_names_ps(self, database: str, table: str, values: Sequence[str], limit: int) -> Sequence[str]:
-        keys = [each["Name"] for each in self._table(database, table).get("PartitionKeys", ())]
-        return [partition_path(keys, each.values) for each in self.get_partitions_ps(database, table, values, limit)]
+        keys = [partition_key["Name"] for partition_key in self._table(database, table).get("PartitionKeys", ())]
+        return [partition_path(keys, item.values) for item in self.get_partitions_ps(database, table, values, limit)]
 
     def get_partition(self, database: str, table: str, values: Sequence[str]) -> Any:
         with _translated(f"partition {list(values)} of {database}.{table}"):
@@ -223,7 +223,7 @@ class MetastoreHandler:
         return self.get_partition(database, table, _values(name))
 
     def get_partitions_by_names(self, database: str, table: str, names: Sequence[str]) -> Sequence[Any]:
-        found: list[Any] = []
+        partitions: list[Any] = []
         for some in _batches(names, _READ):
             wanted = [{"Values": _values(name)} for name in some]
             while wanted:
@@ -231,9 +231,9 @@ class MetastoreHandler:
                     answer = self._glue.batch_get_partition(
                         DatabaseName=database, TableName=table, PartitionsToGet=wanted, **self._catalog
                     )
-                found += [hive_partition(each, database, table) for each in answer.get("Partitions", ())]
+                partitions += [hive_partition(partition, database, table) for partition in answer.get("Partitions", ())]
                 wanted = answer.get("UnprocessedKeys", [])
-        return found
+        return partitions
 
     def add_partition(self, partition: Any) -> Any:
         self._add(partition.dbName, partition.tableName, [partition], if_not_exists=False)
@@ -255,8 +255,8 @@ class MetastoreHandler:
         self.alter_partition(database, table, partition)
 
     def alter_partitions(self, database: str, table: str, partitions: Sequence[Any]) -> None:
-        for each in partitions:
-            self.alter_partition(database, table, each)
+        for partition in partitions:
+            self.alter_partition(database, table, partition)
 
     def alter_partitions_with_environment_context(
         self, database: str, table: str, partitions: Sequence[Any], _context: Any
@@ -303,8 +303,8 @@ class MetastoreHandler:
     def _partitions(self, database: str, table: str, condition: str | None, limit: int) -> Sequence[Any]:
         query = {"Expression": condition} if condition else {}
         pages = self._pages("get_partitions", "Partitions", DatabaseName=database, TableName=table, **query)
-        found = (hive_partition(each, database, table) for each in pages)
-        return list(found if limit < 0 else itertools.islice(found, limit))
+        partitions = (hive_partition(page, database, table) for page in pages)
+        return list(partitions if limit < 0 else itertools.islice(partitions, limit))
 
     def _pages(self, operation: str, member: str, **request: Any) -> Iterator[Mapping[str, Any]]:
         with _translated(".".join(request[key] for key in ("DatabaseName", "TableName") if key in request) or "the catalog"):
@@ -313,15 +313,15 @@ class MetastoreHandler:
 
     def _add(self, database: str, table: str, partitions: Sequence[Any], *, if_not_exists: bool) -> None:
         storage = self.get_table(database, table).sd
-        for each in partitions:
-            if each.sd is None:
-                each.sd = storage
+        for partition in partitions:
+            if partition.sd is None:
+                partition.sd = storage
         for some in _batches(partitions, _BATCH):
             with _translated(f"{database}.{table}"):
                 answer = self._glue.batch_create_partition(
                     DatabaseName=database,
                     TableName=table,
-                    PartitionInputList=[partition_input(each) for each in some],
+                    PartitionInputList=[partition_input(item) for item in some],
                     **self._catalog,
                 )
             for error in answer.get("Errors", ()):
@@ -368,7 +368,7 @@ _ERRORS: Mapping[str, Callable[..., Exception]] = {
 
 
 def _matching(names: Sequence[str], pattern: str) -> Sequence[str]:
-    choices = [expression([re.escape(part) for part in each.split("*")]) for each in pattern.split("|")]
+    choices = [expression([re.escape(part) for part in name.split("*")]) for name in pattern.split("|")]
     wanted = re.compile("|".join(choices), re.IGNORECASE)
     return [name for name in names if wanted.fullmatch(name)]
 

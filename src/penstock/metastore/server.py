@@ -123,11 +123,11 @@ class _Bounded(TSocket.TSocket):  # type: ignore[misc] # the library has no type
         self._left = _MAX_MESSAGE
 
     def read(self, sz: int) -> bytes:
-        found: bytes = super().read(sz)
-        self._left -= len(found)
+        data: bytes = super().read(sz)
+        self._left -= len(data)
         if self._left < 0:
             raise _too_large(f"a message of more than {_MAX_MESSAGE >> 20} MB")
-        return found
+        return data
 
 
 class _Protocol(TBinaryProtocol.TBinaryProtocol):  # type: ignore[misc] # as above

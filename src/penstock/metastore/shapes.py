@@ -115,7 +115,10 @@ def _hive_storage(storage: Mapping[str, Any]) -> Any:
             parameters=dict(serde.get("Parameters", {})),
         ),
         bucketCols=list(storage.get("BucketColumns", ())),
-        sortCols=[ttypes.Order(col=each["Column"], order=each["SortOrder"]) for each in storage.get("SortColumns", ())],
+        sortCols=[
+            ttypes.Order(col=sort_column["Column"], order=sort_column["SortOrder"])
+            for sort_column in storage.get("SortColumns", ())
+        ],
         parameters=dict(storage.get("Parameters", {})),
         skewedInfo=ttypes.SkewedInfo(skewedColNames=[], skewedColValues=[], skewedColValueLocationMaps={}),
         storedAsSubDirectories=storage.get("StoredAsSubDirectories", False),
@@ -139,7 +142,7 @@ def _glue_storage(storage: Any) -> dict[str, Any]:
         if serde is not None
         else None,
         BucketColumns=storage.bucketCols or None,
-        SortColumns=[{"Column": each.col, "SortOrder": each.order} for each in storage.sortCols or ()] or None,
+        SortColumns=[{"Column": sort_col.col, "SortOrder": sort_col.order} for sort_col in storage.sortCols or ()] or None,
         Parameters=storage.parameters or None,
         StoredAsSubDirectories=bool(storage.storedAsSubDirectories),
     )
@@ -147,13 +150,15 @@ def _glue_storage(storage: Any) -> dict[str, Any]:
 
 def _hive_columns(columns: Sequence[Mapping[str, Any]]) -> list[Any]:
     return [
-        ttypes.FieldSchema(name=each["Name"], type=hive.canonical(each.get("Type", "string")), comment=each.get("Comment"))
-        for each in columns
+        ttypes.FieldSchema(
+            name=column["Name"], type=hive.canonical(column.get("Type", "string")), comment=column.get("Comment")
+        )
+        for column in columns
     ]
 
 
 def _glue_columns(columns: Sequence[Any]) -> list[dict[str, Any]]:
-    return [_present(Name=each.name, Type=each.type, Comment=each.comment or None) for each in columns]
+    return [_present(Name=column.name, Type=column.type, Comment=column.comment or None) for column in columns]
 
 
 def _seconds(time: datetime | None) -> int:

@@ -98,8 +98,8 @@ def _describe(schema: dict[str, Any], path: str, pages: Mapping[str, str]) -> No
         meaning = _meaning(inner, pages)
         if meaning is not None and "description" not in value:
             value["description"] = meaning
-        for each in [value, *value.get("anyOf", ()), value.get("items", {})]:
-            _describe(each, inner, pages)
+        for item in [value, *value.get("anyOf", ()), value.get("items", {})]:
+            _describe(item, inner, pages)
 
 
 def shipped() -> str:

@@ -159,7 +159,7 @@ def _of_sinks(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[Change]
         if name in before:
             parts += _of_sink(name, before[name], sink)
             continue
-        renamed = next((old for old, each in removed.items() if each["target"] == sink["target"]), None)
+        renamed = next((old for old, item in removed.items() if item["target"] == sink["target"]), None)
         if renamed is not None:
             removed.pop(renamed)
             why = "the name marks in the sink which batches it has, so the open batch could be written twice."
@@ -181,7 +181,7 @@ def _of_sink(name: str, before: Mapping[str, Any], now: Mapping[str, Any]) -> li
         return [Change(f"sink {name}", _target(before), _target(now), True, meaning)]
     parts = []
     if before["partition_by"] != now["partition_by"]:
-        old, new = (", ".join(each["partition_by"]) or "no column" for each in (before, now))
+        old, new = (", ".join(entry["partition_by"]) or "no column" for entry in (before, now))
         if now["kind"] in {"parquet", "delta"}:
             why = "the table's files and its partitions in the catalog are by the former columns."
             remedy = "Undo it, or give the sink another location and table."
@@ -191,7 +191,7 @@ def _of_sink(name: str, before: Mapping[str, Any], now: Mapping[str, Any]) -> li
     for setting in ("mode", "keys"):
         if before[setting] != now[setting]:
             meaning = "it counts from the next batch on; rows that are there are not changed."
-            old, new = (str(each[setting]) for each in (before, now))
+            old, new = (str(entry[setting]) for entry in (before, now))
             parts.append(Change(f"{setting} of sink {name}", old, new, True, meaning))
     return parts
 
@@ -207,8 +207,8 @@ def _of_state(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[Change]
             meaning = "it knows no row of earlier batches."
             parts.append(Change(f"step {name}", "not there", step["kind"], True, meaning))
         elif before[name] != step:
-            differing = [each for each in step if before[name].get(each) != step[each]]
-            old, new = (", ".join(f"{each} {source.get(each)}" for each in differing) for source in (before[name], step))
+            differing = [item for item in step if before[name].get(item) != step[item]]
+            old, new = (", ".join(f"{item} {source.get(item)}" for item in differing) for source in (before[name], step))
             why = "the rows that it keeps from batch to batch are by the former ones."
             remedy = "Undo it, or give the step another name: it then knows no row of earlier batches."
             parts.append(Change(f"step {name}", old, new, False, why, remedy))

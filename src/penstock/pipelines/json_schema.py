@@ -64,8 +64,8 @@ class Recording:
         properties: dict[str, Any] = {}
         for name, key in self.keys.items():
             value = _value(key)
-            for each in key.names:
-                properties[each] = value if each == name else {"description": f"The same as {name}.", **value}
+            for item in key.names:
+                properties[item] = value if item == name else {"description": f"The same as {name}.", **value}
         schema: dict[str, Any] = {"type": "object"}
         others = properties.pop(ANY, None)
         if properties:
@@ -73,7 +73,7 @@ class Recording:
         schema["additionalProperties"] = others or False
         required = [list(self.keys[name].names) for name in sorted(self.required or ()) if name != ANY]
         if required:
-            schema["allOf"] = [{"anyOf": [{"required": [each]} for each in names]} for names in required]
+            schema["allOf"] = [{"anyOf": [{"required": [item]} for item in names]} for names in required]
         return schema
 
 

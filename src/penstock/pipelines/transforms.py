@@ -184,7 +184,7 @@ class Transform:
     def quarantines(self) -> bool:
         """Return whether rows can become dead letters after decoding."""
         late = any(isinstance(step, DeduplicateStep | WindowStep) and step.late == "dead-letter" for step in self.steps)
-        return late or any(each.on_failure == "quarantine" for each in self.expect)
+        return late or any(expectation.on_failure == "quarantine" for expectation in self.expect)
 
 
 def parse_transform(section: Section | None, folder: Path) -> Transform:
@@ -197,7 +197,7 @@ def parse_transform(section: Section | None, folder: Path) -> Transform:
     members = {
         "sql": section.text("sql"),
         "columns": section.mapping("columns"),
-        "steps": () if steps is None else tuple(_step(steps.required_section(each), each, folder) for each in steps.names()),
+        "steps": () if steps is None else tuple(_step(steps.required_section(name), name, folder) for name in steps.names()),
         "mask": None if mask is None else _mask(mask),
         "expect": () if expect is None else tuple(_expectation(expect, name) for name in expect.names()),
     }
@@ -213,7 +213,7 @@ def _step(section: Section, name: str, folder: Path) -> Step:
     window, unique = section.section("window"), section.section("deduplicate")
     sql, function = section.text("sql"), section.text("python")
     section.done()
-    if sum(each is not None for each in (window, unique, sql, function)) != 1:
+    if sum(item is not None for item in (window, unique, sql, function)) != 1:
         raise section.fault("a step is one of 'sql', 'python', 'deduplicate' and 'window'")
     if window is not None:
         return _window(window, name, source)
@@ -284,7 +284,7 @@ def _actions(section: Section, name: str) -> dict[str, MaskAction]:
     if inner is None:
         return {}
     # YAML reads a bare null as nothing.
-    return {each: default(inner.choice(_ACTIONS, each), "null") for each in inner.names()}
+    return {item: default(inner.choice(_ACTIONS, item), "null") for item in inner.names()}
 
 
 def _expectation(expect: Section, name: str) -> Expectation:

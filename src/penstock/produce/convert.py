@@ -190,10 +190,10 @@ def _enum(symbols: Sequence[str]) -> Converter:
 
 def _fixed(size: int) -> Converter:
     def convert(value: Any) -> bytes:
-        found = _to_bytes(value)
-        if len(found) != size:
-            raise ValueError(f"has {len(found)} bytes, not {size}")
-        return found
+        bytes_ = _to_bytes(value)
+        if len(bytes_) != size:
+            raise ValueError(f"has {len(bytes_)} bytes, not {size}")
+        return bytes_
 
     return convert
 

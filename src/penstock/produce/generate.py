@@ -73,7 +73,7 @@ class _MakerFold(FunctionFold[[int], Any]):
 
     def union(self, kind: UnionType, branches: Sequence[_Maker]) -> _Maker:
         chance = self._chance
-        lowest = min(zip(branches, map(self._heights.of, kind.branches), strict=True), key=lambda each: each[1])[0]
+        lowest = min(zip(branches, map(self._heights.of, kind.branches), strict=True), key=lambda pair: pair[1])[0]
         return lambda depth: (lowest if depth >= _DEEP else chance.choice(branches))(depth + 1)
 
     def record(self, kind: RecordType, fields: Sequence[_Maker]) -> _Maker:
@@ -119,10 +119,10 @@ def _heights(schema: Tree) -> _HeightFold:
     while True:
         fold = _HeightFold(schema, known)
         fold.root()
-        found = {name: fold.made(name) for name in schema.names}
-        if found == known:
+        results = {name: fold.made(name) for name in schema.names}
+        if results == known:
             return fold
-        known = found
+        known = results
 
 
 def _word(chance: random.Random) -> str:

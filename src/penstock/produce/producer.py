@@ -212,11 +212,11 @@ class Producer:
 
     def _topic_error(self, seconds: float) -> KafkaError | None:
         try:
-            found = self._kafka.list_topics(self.topic, timeout=seconds)
+            topics = self._kafka.list_topics(self.topic, timeout=seconds)
         except KafkaException as error:
             problem: KafkaError = error.args[0]
             return problem
-        missing: KafkaError | None = found.topics[self.topic].error
+        missing: KafkaError | None = topics.topics[self.topic].error
         return missing
 
     def _on_error(self, error: KafkaError) -> None:

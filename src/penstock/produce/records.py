@@ -42,12 +42,12 @@ class UnusableRecord(DataProblem):
 def format_of(path: Path) -> FileFormat:
     """Return the format by the file's suffix, without ``.gz`` and ``.zip``; :class:`InvalidInput` if it is another."""
     name = path.name.lower().removesuffix(".gz").removesuffix(".zip")
-    found = _ENDINGS.get(Path(name).suffix)
-    if found is None:
+    ending = _ENDINGS.get(Path(name).suffix)
+    if ending is None:
         raise InvalidInput(
             f"The format of {path} is not clear from its name.", remedy="Give --format csv, jsonl or parquet."
         )
-    return found
+    return ending
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,14 +121,14 @@ class RecordFile:
         with self._text() as source:
             columns, rows = self._cells(source)
             self._check_columns(columns, fields)
-            found = [(columns.index(field.name), field) for field in fields if field.name in columns]
-            plan = [(index, field.name, field.convert) for index, field in found]
+            results = [(columns.index(field.name), field) for field in fields if field.name in columns]
+            plan = [(index, field.name, field.convert) for index, field in results]
             absent = {field.name: None for field in fields if field.null_if_missing and field.name not in columns}
             for number, row in rows:
                 try:
                     record = {name: convert(row[index]) for index, name, convert in plan}
                 except _FAULTS:
-                    raise self._fault(number, [(field, row[index]) for index, field in found]) from None
+                    raise self._fault(number, [(field, row[index]) for index, field in results]) from None
                 yield record | absent if absent else record
 
     def _lines(self) -> Iterator[tuple[int, Any]]:

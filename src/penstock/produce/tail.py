@@ -107,11 +107,11 @@ class _Tail:
         deadline = time.monotonic() + self._broker.timeout_seconds
         while True:
             try:
-                found = self._kafka.list_topics(self._topic, timeout=max(0.1, min(1.0, deadline - time.monotonic())))
+                topics = self._kafka.list_topics(self._topic, timeout=max(0.1, min(1.0, deadline - time.monotonic())))
             except KafkaException as error:
                 problem: KafkaError = error.args[0]
             else:
-                about = found.topics[self._topic]
+                about = topics.topics[self._topic]
                 if about.error is None:
                     return sorted(about.partitions)
                 raise broker_problem(about.error, self._broker.brokers, self._topic, doing=_DOING)
@@ -123,14 +123,14 @@ class _Tail:
 
     def _bounds(self, number: int) -> tuple[int, int]:
         try:
-            found = self._kafka.get_watermark_offsets(
+            watermark_offsets = self._kafka.get_watermark_offsets(
                 TopicPartition(self._topic, number), timeout=self._broker.timeout_seconds
             )
         except KafkaException as error:
             raise broker_problem(error.args[0], self._broker.brokers, self._topic, doing=_DOING) from None
-        if found is None:
+        if watermark_offsets is None:
             raise self._silence(f"it did not return the offsets of partition {number} in time")
-        return found[0], found[1]
+        return watermark_offsets[0], watermark_offsets[1]
 
     def _silence(self, what: str) -> EnvironmentProblem:
         return EnvironmentProblem(

@@ -75,6 +75,6 @@ def without_paths(text: str, lake: Path) -> str:
     for root in sorted({str(lake), str(lake.resolve())}, key=len, reverse=True):
         text = re.sub(rf"(?:file:(?://)?)?{re.escape(root)}(?:/|(?=['\"\s]|$))", "s3://", text)
     own = (lake.parent, lake.resolve().parent, Path(tempfile.gettempdir()), Path(sys.prefix), Path(sys.base_prefix))
-    for folder in sorted({str(each) for each in (*own, _CODE) if len(each.parts) > 1}, key=len, reverse=True):
+    for folder in sorted({str(path) for path in (*own, _CODE) if len(path.parts) > 1}, key=len, reverse=True):
         text = re.sub(rf"(?:file:(?://)?)?{re.escape(folder)}/(?:[^\s'\":/]+/)*([^\s'\"/]*)", r"\1", text)
     return text

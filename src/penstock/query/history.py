@@ -54,7 +54,7 @@ class History:
         now = self._clock()
         while statements := self._store.finished(before=now - _MANAGED_KEPT, with_managed_result=True, limit=_CHUNK):
             self._remove(statements)
-            self._store.drop_results([each.id for each in statements])
+            self._store.drop_results([statement.id for statement in statements])
         self._forget(lambda: self._store.finished(before=now - _KEPT, limit=_CHUNK))
 
     def _remove(self, statements: Sequence[Statement]) -> None:
@@ -64,5 +64,5 @@ class History:
 
     def _forget(self, find: Callable[[], Sequence[Statement]]) -> None:
         while statements := find():
-            self._remove([each for each in statements if each.managed and each.result_uri])
-            self._store.forget([each.id for each in statements])
+            self._remove([statement for statement in statements if statement.managed and statement.result_uri])
+            self._store.forget([statement.id for statement in statements])

@@ -51,7 +51,7 @@ class PermittedCatalog:
         databases = self._catalog.databases()
         if self._access is None:
             return databases
-        return [each for each in databases if self._access.is_visible("GetDatabases", {"Name": each.name})]
+        return [database for database in databases if self._access.is_visible("GetDatabases", {"Name": database.name})]
 
     def database(self, name: str) -> Database:
         self._check("GetDatabase", {"Name": name})
@@ -61,7 +61,7 @@ class PermittedCatalog:
     def tables(self, database: str) -> Sequence[Table]:
         self._check("GetTables", {"DatabaseName": database})
         tables = self._catalog.tables(database)
-        return [each for each in tables if self._is_visible(each)]
+        return [table for table in tables if self._is_visible(table)]
 
     def visible_tables(self, database: str) -> Sequence[Table]:
         """Return the tables that the caller sees, none if the caller may not list them."""
@@ -97,8 +97,8 @@ class PermittedCatalog:
         self._check(operation, request)
         if operation == "DeleteDatabase":
             # It removes the database's tables, too, also those that the caller does not see.
-            for each in self._catalog.tables(str(request["Name"])) if self._access is not None else ():
-                self._check("DeleteTable", {"DatabaseName": each.database, "Name": each.name})
+            for table in self._catalog.tables(str(request["Name"])) if self._access is not None else ():
+                self._check("DeleteTable", {"DatabaseName": table.database, "Name": table.name})
         answer = self._changes.change(operation, request)
         if self._access is not None and operation == "CreateDatabase":
             self._access.created(str(request["DatabaseInput"]["Name"]), None)

@@ -28,7 +28,7 @@ class PermittedLake:
 
     def check_unchanged(self) -> None:
         """Raise :class:`StatementError` if metadata that named files changed since: another engine may have read it then."""
-        if any(each.changed() for each in self._tables.values()):
+        if any(table.changed() for table in self._tables.values()):
             raise StatementError(
                 "ICEBERG_INVALID_METADATA", "Metadata of a table was overwritten while it was read.", remedy="Run it again."
             )
@@ -36,5 +36,5 @@ class PermittedLake:
     def check_opened(self, paths: Iterable[str]) -> None:
         """Raise :class:`StatementError` unless each of ``paths`` was asked for as a file of some table."""
         for path in paths:
-            if not any(each.covers(path) for each in self._tables.values()):
+            if not any(table.covers(path) for table in self._tables.values()):
                 raise StatementError("GENERIC_INTERNAL_ERROR", "The statement would open a file that it did not ask for.")

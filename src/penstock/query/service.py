@@ -176,9 +176,9 @@ class QueryService:
 
     def get_many(self, ids: Sequence[str]) -> Sequence[Statement]:
         """Return the statements of ``ids`` that exist. A statement whose process has died becomes FAILED."""
-        statements = self._store.get_many([StatementId(each) for each in ids])
-        lost = [each for each in statements if self._fail_orphaned(each)]
-        return self._store.get_many([each.id for each in statements]) if lost else statements
+        statements = self._store.get_many([StatementId(id_) for id_ in ids])
+        lost = [statement for statement in statements if self._fail_orphaned(statement)]
+        return self._store.get_many([statement.id for statement in statements]) if lost else statements
 
     def work_group_of(self, any_id: str) -> str | None:
         """Return the work group of a statement or named query, for authorization; None if there is none of this id."""
@@ -244,7 +244,7 @@ class QueryService:
     def recover(self) -> int:
         """Fail the unfinished statements of dead processes, and trim the history; return the number of the former."""
         self._history.trim_hourly()
-        return sum(self._fail_orphaned(each) for each in self._store.unfinished())
+        return sum(self._fail_orphaned(statement) for statement in self._store.unfinished())
 
     def close(self) -> None:
         """Stop all statements that run in this process and end the threads."""
@@ -252,9 +252,9 @@ class QueryService:
             self._closed = True
         self._watch.interrupt_all(StatementError("SERVER_RESTARTED", "The server was stopped.", remedy="Run it again."))
         self._scheduler.close()
-        for each in self._store.unfinished() if self._used else ():
-            if self._ownership.owns(each):
-                self._fail(each, StatementFailure(message=_LOST, category=1, type=0, retryable=True))
+        for statement in self._store.unfinished() if self._used else ():
+            if self._ownership.owns(statement):
+                self._fail(statement, StatementFailure(message=_LOST, category=1, type=0, retryable=True))
         self._watch.close()
         self._ownership.close()
 
@@ -385,14 +385,14 @@ class QueryService:
             log = MetadataFiles(self._lake).read(current).get("metadata-log", ())
         except PenstockError:
             return False
-        return any(each.get("metadata-file") == location for each in log)
+        return any(item.get("metadata-file") == location for item in log)
 
     def _forget_work_group(self, name: str) -> None:
         """Forget the statements of a deleted work group that are done, and stop the others, which stay in the history."""
         self._history.forget(name)
-        for each in self._store.unfinished():
-            if each.workgroup == name:
-                self.stop(each.id)
+        for statement in self._store.unfinished():
+            if statement.workgroup == name:
+                self.stop(statement.id)
 
     def _done(self) -> None:
         with self._lock:

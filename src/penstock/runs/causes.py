@@ -68,12 +68,12 @@ def failure_cause(error_lines: Sequence[str], status: int, script: str | None) -
 
     ``script`` is the path or the name of the run's script.
     """
-    lines = [each.rstrip() for each in error_lines]
+    lines = [error_line.rstrip() for error_line in error_lines]
     name = PurePath(script).name if script else None
     if status >= 128:
         return signal_cause(status - 128)
     cause = _of_traceback(lines, name) or _of_last_line(lines, status)
-    category = next((each for each, pattern in _CATEGORIES if pattern.search(cause.message)), "UNCLASSIFIED_ERROR")
+    category = next((item for item, pattern in _CATEGORIES if pattern.search(cause.message)), "UNCLASSIFIED_ERROR")
     message = cause.message
     if message.startswith(_LAUNCH):
         category, message = "LAUNCH_ERROR", message.removeprefix(_LAUNCH)
@@ -177,7 +177,7 @@ def _of_python_inside(lines: Sequence[str]) -> tuple[str, str] | None:
 
 def _of_last_line(lines: Sequence[str], status: int) -> _Cause:
     """Return what the last message says: one of Penstock's, or the text that the script gave to ``sys.exit``."""
-    printed = [each for each in lines if each and not each[0].isspace() and not _NOISE.match(each)]
+    printed = [line for line in lines if line and not line[0].isspace() and not _NOISE.match(line)]
     if not printed:
         return _Cause(f"SystemExit: the script ended with exit code {status}")
     at = next(

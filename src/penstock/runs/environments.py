@@ -90,7 +90,7 @@ class Environments:
     @contextlib.contextmanager
     def fetched(self, modules: PythonModules, staging: Path) -> Iterator[Sequence[Path]]:
         """Yield the wheels of ``modules``, copied into ``staging`` by the rights of this process's credentials."""
-        wanted = [{"from": each, "to": PurePosixPath(each).name} for each in modules.wheels]
+        wanted = [{"from": wheel, "to": PurePosixPath(wheel).name} for wheel in modules.wheels]
         shutil.rmtree(staging, ignore_errors=True)
         durable.make_folder(staging, mode=0o755)
         try:
@@ -102,7 +102,7 @@ class Environments:
                     connect=self._reach.connect,
                     environment=self._environment,
                 )
-            yield [staging / each["to"] for each in wanted]
+            yield [staging / entry["to"] for entry in wanted]
         finally:
             shutil.rmtree(staging, ignore_errors=True)
 
@@ -112,8 +112,8 @@ class Environments:
         The lock is a file's descriptor: while it is open, the environment is not removed. Raises :class:`InvalidInput` if
         there is no such set of modules, :class:`EnvironmentProblem` if it cannot be installed.
         """
-        for each in ("sets", "environments"):
-            durable.make_folder(self._folder / each, mode=0o755)
+        for name in ("sets", "environments"):
+            durable.make_folder(self._folder / name, mode=0o755)
         record = self._folder / "sets" / f"{self._set_of(modules, wheels)}.json"
         environment = self._held(record)
         if environment is not None:
@@ -133,7 +133,7 @@ class Environments:
     def _set_of(self, modules: PythonModules, wheels: Sequence[Path]) -> str:
         request = {
             "requirements": sorted(modules.requirements),
-            "wheels": sorted(f"{each.name} {_sha256(each)}" for each in wheels),
+            "wheels": sorted(f"{wheel.name} {_sha256(wheel)}" for wheel in wheels),
             "index": hashlib.sha256((self._index or "").encode()).hexdigest(),
             "python": f"{sys.implementation.cache_tag} {sysconfig.get_platform()}",
         }
@@ -178,13 +178,13 @@ class Environments:
         self, modules: PythonModules, wheels: Sequence[Path], making: Path, known: Mapping[str, str] | None
     ) -> Mapping[str, str]:
         """Install the wheels that are ``known``, or those that the index has now; return them with their SHA-256."""
-        folders = tuple({each.parent for each in wheels})
+        folders = tuple({wheel.parent for wheel in wheels})
         online = self._index is not None
         packages = [*modules.requirements, *map(str, wheels)]
         if not online:
             packages = ["--no-index", "--no-deps", *packages]
         elif known is not None:
-            by_name = {each.name: each for each in wheels}
+            by_name = {wheel.name: wheel for wheel in wheels}
             lines = [f"{by_name.get(name, _pinned(name))} --hash=sha256:{digest}" for name, digest in known.items()]
             (making / "locked.txt").write_text("\n".join(lines))
             packages = ["--no-deps", "--require-hashes", "--requirement", str(making / "locked.txt")]
@@ -199,8 +199,8 @@ class Environments:
             read=folders,
             online=online,
         )
-        infos = [each["download_info"] for each in _installed(report)]
-        hashes = {unquote(urlsplit(each["url"]).path).rpartition("/")[2]: each for each in infos}
+        infos = [entry["download_info"] for entry in _installed(report)]
+        hashes = {unquote(urlsplit(info["url"]).path).rpartition("/")[2]: info for info in infos}
         return {name: hashes[name]["archive_info"]["hashes"]["sha256"] for name in sorted(hashes)}
 
     def _pip(self, *arguments: str, making: Path, read: tuple[Path, ...], online: bool) -> None:
@@ -223,8 +223,8 @@ class Environments:
     def _index_ports(self, environment: Mapping[str, str]) -> tuple[int, ...]:
         index = "https://" if self._index in {None, DEFAULT_INDEX} else str(self._index)
         urls = [index, *(environment[name] for name in _PROXIES if environment.get(name) and name.lower() != "no_proxy")]
-        parts = [urlsplit(each) for each in urls]
-        return tuple({each.port or _PORTS.get(each.scheme, 443) for each in parts})
+        parts = [urlsplit(url) for url in urls]
+        return tuple({part.port or _PORTS.get(part.scheme, 443) for part in parts})
 
     def _step(
         self,
@@ -278,7 +278,7 @@ class Environments:
 
     def _make_room(self) -> None:
         """Remove the environments that were used longest ago, except those that runs use now."""
-        environments = sorted((each for each in (self._folder / "environments").iterdir() if each.is_dir()), key=_last_use)
+        environments = sorted((path for path in (self._folder / "environments").iterdir() if path.is_dir()), key=_last_use)
         for old in environments[: max(0, len(environments) - _MOST_ENVIRONMENTS + 1)]:
             with old.with_suffix(".lock").open("ab") as lock, contextlib.suppress(BlockingIOError):
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -338,8 +338,8 @@ def _size(folder: Path) -> int:
 
 def _last_error(text: str) -> str:
     """Return the last error among pip's messages, or its last line."""
-    lines = [each.strip() for each in text.splitlines() if each.strip()]
-    errors = [each.removeprefix("ERROR:").strip() for each in lines if each.startswith("ERROR:")]
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    errors = [line.removeprefix("ERROR:").strip() for line in lines if line.startswith("ERROR:")]
     return (errors or lines or ["pip was ended"])[-1][:500]
 
 

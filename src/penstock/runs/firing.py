@@ -108,7 +108,7 @@ class TriggerRunner:
         for run in runs:
             self._advance(run)
         now = self._now()
-        due = [(each.next_run - now).total_seconds() for each in triggers if each.next_run is not None]
+        due = [(item.next_run - now).total_seconds() for item in triggers if item.next_run is not None]
         return 0.0 if runs else max(0.0, min(due, default=math.inf))
 
     def ended(self, run: JobRun) -> None:
@@ -181,10 +181,10 @@ class TriggerRunner:
         if not trigger.any_condition and len(trigger.met) < len(trigger.conditions):
             return
         events = sorted(trigger.met.values()) if not trigger.any_condition else [event]
-        self._all_actions(trigger, " ".join(events), predecessors=[each for each in events if not each.startswith("crawl ")])
+        self._all_actions(trigger, " ".join(events), predecessors=[item for item in events if not item.startswith("crawl ")])
 
         def use(current: Trigger) -> Trigger:
-            left = {key: each for key, each in current.met.items() if each not in events}
+            left = {key: item for key, item in current.met.items() if item not in events}
             return replace(current, met=left, used={**current.used, **trigger.met})
 
         self._store.change(TRIGGERS, name, use)
@@ -211,7 +211,7 @@ class TriggerRunner:
 
     def _advance(self, run: WorkflowRun) -> None:
         """Go on with a run of a workflow: start what was fired, fire what can be, and end it if nothing is left."""
-        triggers = {each.name: each for each in self._workflows.triggers(run.workflow)}
+        triggers = {item.name: item for item in self._workflows.triggers(run.workflow)}
         ends: dict[str, str] = {}
         places: dict[str, ActionEnd] = {}
         pending = False
@@ -227,7 +227,7 @@ class TriggerRunner:
                     ends[node] = end
                     places[place] = {"node": node, "state": end, "run": run.run_of(place)}
         if run.status == "RUNNING":
-            ready = [each.name for each in triggers.values() if each.name not in run.fired and _holds(each, ends)]
+            ready = [item.name for item in triggers.values() if item.name not in run.fired and _holds(item, ends)]
             if ready:
                 self._change(run, lambda stored: replace(stored, fired=(*stored.fired, *ready)))
                 return
@@ -282,11 +282,11 @@ class TriggerRunner:
         """Return the runs whose ends fired a trigger of a workflow's run."""
         wanted = {condition.get("JobName") for condition in trigger.conditions}
         keys = []
-        for each in self._workflows.triggers(run.workflow):
-            for number, action in enumerate(each.actions):
-                if action.get("JobName") in wanted and each.name in run.fired:
-                    started_by = run.run_of(f"{each.name}/{number}")
-                    before = last_attempt(self._store, action_run_id(each.name, started_by, number))
+        for item in self._workflows.triggers(run.workflow):
+            for number, action in enumerate(item.actions):
+                if action.get("JobName") in wanted and item.name in run.fired:
+                    started_by = run.run_of(f"{item.name}/{number}")
+                    before = last_attempt(self._store, action_run_id(item.name, started_by, number))
                     keys += [f"{before.job}/{before.id}"] if before is not None else []
         return keys
 
@@ -336,7 +336,7 @@ def _holds(trigger: Trigger, ends: Mapping[str, str]) -> bool:
     if not trigger.conditions or not trigger.active:
         return False
     met = [
-        ends.get(action_node(each)) == each.get("State" if each.get("JobName") else "CrawlState")
-        for each in trigger.conditions
+        ends.get(action_node(condition)) == condition.get("State" if condition.get("JobName") else "CrawlState")
+        for condition in trigger.conditions
     ]
     return any(met) if trigger.any_condition else all(met)

@@ -177,11 +177,11 @@ class RunFolder:
     def remove_inputs(self) -> None:
         """Remove what only the run itself needed; its logs and its end stay."""
         for place in (self.work, self.tmp):
-            for each in os.scandir(place) if place.is_dir() else ():
-                if each.is_dir(follow_symlinks=False):
-                    shutil.rmtree(each.path, ignore_errors=True)
+            for dir_entry in os.scandir(place) if place.is_dir() else ():
+                if dir_entry.is_dir(follow_symlinks=False):
+                    shutil.rmtree(dir_entry.path, ignore_errors=True)
                 else:
-                    Path(each.path).unlink(missing_ok=True)
+                    Path(dir_entry.path).unlink(missing_ok=True)
 
     def remove(self) -> None:
         """Remove everything of the run."""

@@ -95,8 +95,8 @@ def fetch(inputs: Sequence[Mapping[str, Any]], folder: Path, environment: Mappin
 
     Raises :class:`NotFound`, :class:`AccessDenied` if the role may not read an object, :class:`InvalidInput`.
     """
-    for each in inputs:
-        source, target = each["from"], folder / each["to"]
+    for input_ in inputs:
+        source, target = input_["from"], folder / input_["to"]
         if not source.startswith(("s3://", "s3a://")):
             _copy(Path(source.removeprefix("file://")), target, source)
         elif environment.get(LAKE):

@@ -78,8 +78,8 @@ class Isolation:
         """Say once what runs are confined by; raise :class:`EnvironmentProblem` if they could read what is private."""
         self._check_private(Confinement(read=self._read(environment), write=self.writable))
         if self.sandbox:
-            for each in missing_parts():
-                _LOG.warning("The kernel's sandbox for runs of jobs is an older one: %s.", each)
+            for missing_part in missing_parts():
+                _LOG.warning("The kernel's sandbox for runs of jobs is an older one: %s.", missing_part)
             # Told where a system user is to be expected: the server is root.
             if self.own_users and users.can_change_user() and not users.runs_python(users.nobody(), self.scratch):
                 _LOG.warning("Runs of jobs are in the sandbox alone, without %s", _NO_USERS)

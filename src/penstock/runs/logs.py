@@ -153,21 +153,21 @@ def _backward(folder: Path, place: str | None, limit: int) -> LogPage:
             length -= len(kept.popleft()[0].message)
     if not kept:
         return LogPage(events=(), begin=place or "0:0", end=place or "0:0")
-    return LogPage(events=[each for each, _, _ in kept], begin=kept[0][1], end=kept[-1][2])
+    return LogPage(events=[log_event for log_event, _, _ in kept], begin=kept[0][1], end=kept[-1][2])
 
 
 def _rows(folder: Path, number: int, offset: int) -> Iterator[tuple[LogEvent, str]]:
     """Yield each event from a place on, with the place behind it; a line that is being written is left out."""
-    for each in sorted(_numbers(folder)):
-        if each < number:
+    for item in sorted(_numbers(folder)):
+        if item < number:
             continue
         try:
-            with (folder / f"{each:06}{_SUFFIX}").open("rb") as file:
-                if each == number:
+            with (folder / f"{item:06}{_SUFFIX}").open("rb") as file:
+                if item == number:
                     file.seek(offset)
                 while (row := file.readline()).endswith(b"\n"):
                     moment, text = orjson.loads(row)
-                    yield LogEvent(moment, text), f"{each}:{file.tell()}"
+                    yield LogEvent(moment, text), f"{item}:{file.tell()}"
         except FileNotFoundError:
             continue
 

@@ -85,11 +85,11 @@ def plan(run: JobRun, settings: RunSettings, *, folder: RunFolder) -> Mapping[st
     arguments = dict(run.all_arguments)
     inputs = _Inputs()
     name = None if is_session_run(run) else inputs.add(run.settings["Command"]["ScriptLocation"])
-    libraries = [inputs.add(each) for each in _listed(arguments, "--extra-py-files")]
-    for each in _listed(arguments, "--extra-files"):
-        inputs.add(each)
+    libraries = [inputs.add(item) for item in _listed(arguments, "--extra-py-files")]
+    for item in _listed(arguments, "--extra-files"):
+        inputs.add(item)
     work = folder.work
-    python_path = [str(work), *(str(work / each) for each in libraries if each.endswith(_LIBRARIES))]
+    python_path = [str(work), *(str(work / library) for library in libraries if library.endswith(_LIBRARIES))]
     tmp = str(folder.tmp)
     environment = {
         "PYTHONPATH": os.pathsep.join(python_path),
@@ -104,11 +104,11 @@ def plan(run: JobRun, settings: RunSettings, *, folder: RunFolder) -> Mapping[st
         command = {"script": str(work / name), "arguments": _command_line(arguments)}
     else:
         files = {
-            "spark.jars": [str(work / inputs.add(each)) for each in _listed(arguments, "--extra-jars")],
+            "spark.jars": [str(work / inputs.add(item)) for item in _listed(arguments, "--extra-jars")],
             # Executors of a cluster get the modules, too; Spark takes a wheel for a module only as a .zip.
             "spark.submit.pyFiles": [
-                str(work / inputs.add(each, ending=".zip" if each.endswith(".whl") else ""))
-                for each in _listed(arguments, "--extra-py-files")
+                str(work / inputs.add(item, ending=".zip" if item.endswith(".whl") else ""))
+                for item in _listed(arguments, "--extra-py-files")
                 if not settings.master.startswith("local")
             ],
         }
@@ -184,7 +184,7 @@ class _Inputs:
 
     def add(self, location: str, *, ending: str = "") -> str:
         name = PurePosixPath(location).name + ending
-        taken = {each["to"]: each["from"] for each in self.wanted}
+        taken = {entry["to"]: entry["from"] for entry in self.wanted}
         if taken.get(name, location) != location:
             raise InvalidInput(f"{location} and {taken[name]} have the same name.", remedy="Rename one of them.")
         if len(taken) >= _MOST_FILES:
@@ -270,7 +270,7 @@ def _formats(arguments: Mapping[str, str]) -> list[str]:
 
 
 def _listed(arguments: Mapping[str, str], name: str) -> list[str]:
-    return [each.strip() for each in arguments.get(name, "").split(",") if each.strip()]
+    return [part.strip() for part in arguments.get(name, "").split(",") if part.strip()]
 
 
 def _command_line(arguments: Mapping[str, str]) -> list[str]:

@@ -176,8 +176,12 @@ class JobRunner:
     def _promote(self, run: JobRun, runs: Sequence[JobRun]) -> None:
         """Let a waiting run begin when one of its job's places is free."""
         limit = (run.settings.get("ExecutionProperty") or {}).get("MaxConcurrentRuns") or 1
-        ahead = [each for each in runs if each.scope == run.scope and (each.state in RUNNING or each.state == "WAITING")]
-        if ahead.index(run) < limit and sum(each.state in RUNNING for each in ahead) < limit:
+        ahead = [
+            job_run
+            for job_run in runs
+            if job_run.scope == run.scope and (job_run.state in RUNNING or job_run.state == "WAITING")
+        ]
+        if ahead.index(run) < limit and sum(job_run.state in RUNNING for job_run in ahead) < limit:
             self._change(run, lambda stored: replace(stored, state="STARTING") if stored.state == "WAITING" else stored)
             self._poller.wake()
 

@@ -61,7 +61,7 @@ def _parent(pid: int) -> int | None:
 def _others() -> list[int]:
     if not _PROC.is_dir():
         return []
-    return [int(each.name) for each in _PROC.iterdir() if each.name.isdigit() and int(each.name) != os.getpid()]
+    return [int(path.name) for path in _PROC.iterdir() if path.name.isdigit() and int(path.name) != os.getpid()]
 
 
 def _has(pid: int, mark: bytes) -> bool:
@@ -69,4 +69,4 @@ def _has(pid: int, mark: bytes) -> bool:
         environment = (_PROC / str(pid) / "environ").read_bytes()
     except OSError:  # it has ended, or is another user's
         return False
-    return any(each.startswith(mark) for each in environment.split(b"\0"))
+    return any(part.startswith(mark) for part in environment.split(b"\0"))

@@ -158,7 +158,7 @@ class _Supervisor:
 
     def _cause(self, status: int) -> str:
         """Return what standard error and the status say of why the run failed."""
-        lines = [each.decode(errors="replace") for each in (*self._tail, self._rest)]
+        lines = [data.decode(errors="replace") for data in (*self._tail, self._rest)]
         return failure_cause(lines, status, self._plan.get("script"))
 
 

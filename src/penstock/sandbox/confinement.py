@@ -43,8 +43,8 @@ class Confinement:
     def document(self) -> Mapping[str, Any]:
         """Return it as a JSON document."""
         return {
-            "read": [str(each) for each in self.read],
-            "write": [str(each) for each in self.write],
+            "read": [str(path) for path in self.read],
+            "write": [str(path) for path in self.write],
             "connect": list(self.connect),
             "local_ports": self.local_ports,
             "closed": list(self.closed),
@@ -81,7 +81,7 @@ def missing_parts() -> Sequence[str]:
 
 def overlaps(confinement: Confinement, private: Iterable[Path]) -> tuple[Path, Path] | None:
     """Return the first of ``private`` that the process could read, with the folder that has it; None if there is none."""
-    open_to_it = [(each, each.resolve()) for each in (*confinement.read, *confinement.write)]
+    open_to_it = [(item, item.resolve()) for item in (*confinement.read, *confinement.write)]
     for path in private:
         resolved = path.resolve()
         for given, folder in open_to_it:

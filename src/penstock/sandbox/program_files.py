@@ -34,7 +34,7 @@ def needed_files(environment: Mapping[str, str], *further: Path) -> tuple[Path, 
     folders = [
         *map(Path, (*_SYSTEM, *_KERNEL)),
         *(Path("/etc", name) for name in _SETTINGS),
-        *(each for pattern in _JAVA_SETTINGS for each in Path("/etc").glob(pattern)),
+        *(path for pattern in _JAVA_SETTINGS for path in Path("/etc").glob(pattern)),
         *_python(),
         *(Path(environment[name]) for name in named if environment.get(name)),
         *further,
@@ -59,4 +59,4 @@ def _python() -> Iterable[Path]:
     yield Path(sys.executable).resolve()
     yield Path(penstock.__file__).parent
     here = Path.cwd()
-    yield from (found for each in sys.path if each and (found := Path(each)).exists() and found.resolve() != here)
+    yield from (path for name in sys.path if name and (path := Path(name)).exists() and path.resolve() != here)

@@ -119,7 +119,7 @@ def _instructions(*, truncate: bool) -> Iterator[bytes]:
     for name, position in (("sendto", 3), ("sendmsg", 2), ("sendmmsg", 3)):
         yield from _when(name, [_argument(position), *_refuse_if_set(_MSG_FASTOPEN)])
     requests = (_TIOCSTI, _TIOCLINUX, _FS_IOC_SETFLAGS, _FS_IOC_FSSETXATTR)
-    yield from _when("ioctl", [_argument(1), *(part for each in requests for part in _refuse_if(each, errno.EPERM))])
+    yield from _when("ioctl", [_argument(1), *(part for request in requests for part in _refuse_if(request, errno.EPERM))])
     yield from _when("socket", _sockets())
     yield from _when("socketpair", _pairs())
     yield _return(_ALLOW)

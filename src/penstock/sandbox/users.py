@@ -37,12 +37,12 @@ def can_change_user() -> bool:
 def named_user(name: str) -> SystemUser:
     """Return the user that is named so; raise :class:`EnvironmentProblem` if there is none, or it is root."""
     try:
-        found = pwd.getpwnam(name)
+        result = pwd.getpwnam(name)
     except KeyError:
         raise EnvironmentProblem(f"This machine has no user {name}.", remedy="Make it, or name another one.") from None
-    if found.pw_uid == 0:
+    if result.pw_uid == 0:
         raise EnvironmentProblem(f"The user {name} is root.", remedy="Name another user for the runs of jobs.")
-    return SystemUser(found.pw_name, found.pw_uid, found.pw_gid)
+    return SystemUser(result.pw_name, result.pw_uid, result.pw_gid)
 
 
 def own_user(account: str) -> SystemUser | None:

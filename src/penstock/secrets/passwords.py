@@ -20,7 +20,7 @@ class PasswordRules:
     numbers: bool = True
     punctuation: bool = True
     space: bool = False
-    each: bool = True
+    item: bool = True
     """Whether the password needs a character of each included kind; a space is never required."""
 
 
@@ -32,8 +32,12 @@ def random_password(rules: PasswordRules) -> str:
         (rules.numbers, string.digits),
         (rules.punctuation, string.punctuation),
     )
-    left = ["".join(each for each in characters if each not in rules.excluded) for included, characters in kinds if included]
-    required = left if rules.each else []
+    left = [
+        "".join(character for character in characters if character not in rules.excluded)
+        for included, characters in kinds
+        if included
+    ]
+    required = left if rules.item else []
     if not all(required):
         raise InvalidSecretParameter(
             "ExcludeCharacters leaves no character of a required kind.",

@@ -28,7 +28,7 @@ def check_rules(rules: Mapping[str, Any]) -> None:
 
 def next_rotation(rotation: Rotation) -> datetime | None:
     """Return when the next rotation is due; None without rules, or where rotation is off."""
-    last = max((each for each in (rotation.rotated, rotation.since) if each is not None), default=None)
+    last = max((moment for moment in (rotation.rotated, rotation.since) if moment is not None), default=None)
     if not rotation.enabled or not rotation.rules or last is None:
         return None
     days = rotation.rules.get("AutomaticallyAfterDays")

@@ -211,7 +211,7 @@ class SecretsService:
         def change(secret: Secret) -> Secret:
             now = self._now()
             moved = with_stage_moved(secret, stage, remove_from=remove_from, move_to=move_to, now=now)
-            pending = any(each.id == move_to and PENDING in each.stages for each in secret.versions)
+            pending = any(version.id == move_to and PENDING in version.stages for version in secret.versions)
             if moved is not secret and stage == CURRENT and pending and moved.rotation is not None:
                 # The last step of a rotation.
                 return replace(moved, rotation=replace(moved.rotation, rotated=now))

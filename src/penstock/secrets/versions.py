@@ -40,7 +40,7 @@ def with_version(
                 # Of a rotation, which makes this version current later.
                 versions = _filled(secret.versions, token, value, frozenset(stages))
                 filled = replace(secret, versions=versions, changed=now)
-                return filled, next(each for each in versions if each.id == token)
+                return filled, next(secret_version for secret_version in versions if secret_version.id == token)
             if version.value != value:
                 raise SecretExists(
                     f"You can't use ClientRequestToken {token} because that value is already in use for a version of "
@@ -102,7 +102,10 @@ def with_stage_moved(secret: Secret, stage: str, *, remove_from: str | None, mov
             f"You can only move staging label {CURRENT} to a different secret version. It can't be completely removed."
         )
     left = _without(secret.versions, frozenset({stage}))
-    moved = [replace(each, stages=each.stages | {stage}) if each.id == move_to else each for each in left]
+    moved = [
+        replace(secret_version, stages=secret_version.stages | {stage}) if secret_version.id == move_to else secret_version
+        for secret_version in left
+    ]
     _check_labels(secret, moved)
     return replace(secret, versions=tuple(moved), changed=now)
 
@@ -131,8 +134,16 @@ def find_version(secret: Secret, *, version_id: str | None, stage: str | None) -
 def _filled(
     versions: Sequence[SecretVersion], token: str, value: SecretValue, stages: frozenset[str]
 ) -> tuple[SecretVersion, ...]:
-    left = [each if each.id == token else moved for each, moved in zip(versions, _without(versions, stages), strict=True)]
-    return tuple(replace(each, value=value, stages=each.stages | stages) if each.id == token else each for each in left)
+    left = [
+        version if version.id == token else moved
+        for version, moved in zip(versions, _without(versions, stages), strict=True)
+    ]
+    return tuple(
+        replace(secret_version, value=value, stages=secret_version.stages | stages)
+        if secret_version.id == token
+        else secret_version
+        for secret_version in left
+    )
 
 
 def _check_labels(secret: Secret, versions: Sequence[SecretVersion]) -> None:

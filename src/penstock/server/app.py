@@ -159,7 +159,7 @@ def _operational_app(
         gc.collect()
         gc.freeze()
         flusher = asyncio.create_task(_flush_often(metrics))
-        accounts = [each.id for each in await asyncio.to_thread(services.directory.accounts.list)]
+        accounts = [account.id for account in await asyncio.to_thread(services.directory.accounts.list)]
         # The server answers meanwhile.
         beginning = asyncio.create_task(asyncio.to_thread(services.tenants.begin, accounts))
         try:

@@ -70,7 +70,7 @@ def _isolation(settings: ServerSettings, jobs: JobsSettings, account: str, **fur
     store = make_url(settings.store_url)
     closed = () if store.get_backend_name() == "sqlite" else (store.port or _POSTGRESQL,)
     writable = further.get("writable") or ()
-    private = [each for each in jobs.private if not (jobs.lake_folder and each == settings.lake)]
+    private = [path for path in jobs.private if not (jobs.lake_folder and path == settings.lake)]
     assert isinstance(writable, tuple)
     return Isolation(
         account=account,
@@ -99,7 +99,7 @@ def ports_in(properties: Mapping[str, str]) -> set[int]:
     ports: set[int] = set()
     for name in _ADDRESSES:
         address = properties.get(name, "")
-        in_address = {int(each) for each in _PORT.findall(address) if int(each) < 1 << 16}
+        in_address = {int(item) for item in _PORT.findall(address) if int(item) < 1 << 16}
         scheme = _SCHEME.match(address)
         default = _DEFAULT_PORTS.get(scheme[1].lower()) if scheme is not None else None
         ports |= in_address or ({default} if default is not None else set())

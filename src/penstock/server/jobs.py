@@ -122,7 +122,7 @@ class _CrawlsOfService:
             return None
         if crawler.run_id == crawl_id:
             return "RUNNING"
-        return next((each.last.status for each in crawler.history if each.run_id == crawl_id), None)
+        return next((crawl_record.last.status for crawl_record in crawler.history if crawl_record.run_id == crawl_id), None)
 
     def _find(self, name: str) -> Crawler | None:
         try:

@@ -56,7 +56,7 @@ class Lakes:
     def accounts(self) -> Sequence[str]:
         """Return the accounts that have a lake."""
         try:
-            others = sorted(each.name for each in os.scandir(self.others) if _ACCOUNT.fullmatch(each.name))
+            others = sorted(dir_entry.name for dir_entry in os.scandir(self.others) if _ACCOUNT.fullmatch(dir_entry.name))
         except FileNotFoundError:
             others = []
         return [self.first, *others]

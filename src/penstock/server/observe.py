@@ -151,8 +151,8 @@ def registry_metrics(versions: Mapping[tuple[str, bool], int], *, succeeded: flo
 
     ``versions`` are counts by format and whether they are soft-deleted, ``succeeded`` and ``failed`` requests answered.
     """
-    registered = {each: sum(count for (known, _), count in versions.items() if known == each) for each in _FORMATS}
-    deleted = {each: versions.get((each, True), 0) for each in _FORMATS}
+    registered = {format_: sum(count for (known, _), count in versions.items() if known == format_) for format_ in _FORMATS}
+    deleted = {format_: versions.get((format_, True), 0) for format_ in _FORMATS}
     values: dict[str, tuple[str, float]] = {
         "registered_count": ("Schema versions registered, soft-deleted ones included.", sum(registered.values())),
         "deleted_count": ("Schema versions that are soft-deleted.", sum(deleted.values())),

@@ -117,7 +117,10 @@ def build_s3_app(settings: ServerSettings) -> ASGIApp:
             authorizer=Authorizer(store),
             run=work.run,
         )
-    domains = (".localhost", *(each.lower() for each in settings.allowed_hosts if each.startswith(".")))
+    domains = (
+        ".localhost",
+        *(allowed_host.lower() for allowed_host in settings.allowed_hosts if allowed_host.startswith(".")),
+    )
     audit, close_audit = open_audit(settings)
     s3 = S3App(
         known.of,

@@ -112,4 +112,6 @@ class ServedTenants:
 
 
 def _handlers(tenant: ServedTenant) -> Mapping[tuple[str, str], AnyHandler]:
-    return {(each.service, name): handler for each in tenant.operations for name, handler in each.handlers.items()}
+    return {
+        (operation.service, name): handler for operation in tenant.operations for name, handler in operation.handlers.items()
+    }

@@ -219,8 +219,8 @@ def _folders(settings: ServerSettings, database: Database) -> Mapping[str, Path]
 
 def _in_order(*calls: Callable[[], object]) -> Callable[[], None]:
     def call() -> None:
-        for each in calls:
-            each()
+        for item in calls:
+            item()
 
     return call
 
@@ -282,7 +282,7 @@ def _tenant(parts: _Parts, account: str, database: Database) -> ServedTenant:
         **jobs.tagged,
     }
     owners = tuple(
-        NamedTags(resource_type, each, region=settings.region, account=account) for resource_type, each in tagged.items()
+        NamedTags(resource_type, item, region=settings.region, account=account) for resource_type, item in tagged.items()
     )
     operations = (
         registry.operations(schemas, tag_owners=owners),
@@ -295,7 +295,10 @@ def _tenant(parts: _Parts, account: str, database: Database) -> ServedTenant:
         data_quality.operations(rulesets),
         athena.operations(statements, tables),
         secretsmanager.operations(secrets),
-        *(with_log_groups(each, resources) if each.service == "logs" else each for each in jobs.operations),
+        *(
+            with_log_groups(operation, resources) if operation.service == "logs" else operation
+            for operation in jobs.operations
+        ),
     )
     operations = (*operations, tagging.operations(operations, partial(_tagged_buckets, lake)))
     return ServedTenant(
@@ -307,7 +310,9 @@ def _tenant(parts: _Parts, account: str, database: Database) -> ServedTenant:
         lake_formation=lake_formation,
         work_group_of=statements.work_group_of,
         # A database server may be slow, which must not block the event loop.
-        operations=operations if database.is_sqlite else tuple(replace(each, inline=frozenset()) for each in operations),
+        operations=operations
+        if database.is_sqlite
+        else tuple(replace(operation, inline=frozenset()) for operation in operations),
         jobs=jobs,
         recover=_in_order(crawls.recover, statements.recover),
         begin=_in_order(crawls.begin, jobs.begin),
@@ -322,7 +327,7 @@ def _tagged_buckets(lake: LakeFolder) -> Iterator[tuple[str, Mapping[str, str]]]
         with suppress(S3Error):  # not a bucket's name
             text = settings.get(folder.name, "tagging")
             if text is not None:
-                yield folder.name, {each["Key"]: each["Value"] for each in json.loads(text)["TagSet"]}
+                yield folder.name, {tag["Key"]: tag["Value"] for tag in json.loads(text)["TagSet"]}
 
 
 def _sources(settings: ServerSettings, account: str, connections: ConnectionService, secrets: SecretsService) -> Sources:

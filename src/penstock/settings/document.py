@@ -195,9 +195,9 @@ class Section:
             return ()
         name, node = taken
         nodes = node.value if isinstance(node, yaml.SequenceNode) else [node]
-        if not all(isinstance(each, yaml.ScalarNode) for each in nodes):
+        if not all(isinstance(item, yaml.ScalarNode) for item in nodes):
             raise self.fault(f"'{self._path}{name}' must be a list of words", key=name)
-        return tuple(self._filled(name, str(each.value)) for each in nodes)
+        return tuple(self._filled(name, str(item.value)) for item in nodes)
 
     def sections(self, *names: str) -> "list[Section]":
         """Return the mappings of a list; empty if it is missing."""
@@ -205,11 +205,11 @@ class Section:
         if taken is None:
             return []
         name, node = taken
-        if not isinstance(node, yaml.SequenceNode) or not all(isinstance(each, yaml.MappingNode) for each in node.value):
+        if not isinstance(node, yaml.SequenceNode) or not all(isinstance(item, yaml.MappingNode) for item in node.value):
             raise self.fault(f"'{self._path}{name}' must be a list of mappings", key=name)
         return [
-            Section(each, path=f"{self._path}{name}[{index}].", origin=self._origin, environment=self._environment)
-            for index, each in enumerate(node.value)
+            Section(item, path=f"{self._path}{name}[{index}].", origin=self._origin, environment=self._environment)
+            for index, item in enumerate(node.value)
         ]
 
     def plain(self, *names: str) -> Any:

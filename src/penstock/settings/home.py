@@ -322,14 +322,14 @@ def _check_owner(path: Path) -> None:
 
 def _folders_in(folder: Path) -> list[Path]:
     try:
-        return [each for each in folder.iterdir() if each.is_dir() and not each.is_symlink()]
+        return [path for path in folder.iterdir() if path.is_dir() and not path.is_symlink()]
     except OSError:
         return []
 
 
 def _files_in(folder: Path) -> list[Path]:
     try:
-        return [each for each in folder.iterdir() if each.is_file() and not each.is_symlink()]
+        return [path for path in folder.iterdir() if path.is_file() and not path.is_symlink()]
     except OSError:
         return []
 
@@ -342,8 +342,8 @@ def _make_private(path: Path, *, closed_too: bool = False) -> None:
         if status.st_uid != os.getuid() or not (folder or stat.S_ISREG(status.st_mode)):
             return
         if folder and (closed_too or stat.S_IMODE(status.st_mode) & PRIVATE_UMASK):
-            for each in path.iterdir():
-                _make_private(each, closed_too=closed_too)
+            for item in path.iterdir():
+                _make_private(item, closed_too=closed_too)
         # The folder's own mode is changed last: it shows that its contents are done.
         if stat.S_IMODE(status.st_mode) & PRIVATE_UMASK:
             path.chmod(stat.S_IMODE(status.st_mode) & ~PRIVATE_UMASK)
@@ -362,14 +362,14 @@ _KINDS: dict[object, str] = {
 
 
 def _check_types(config: PlatformConfig) -> None:
-    for each in fields(config):
-        value = getattr(config, each.name)
-        field_type = get_origin(each.type) or each.type
+    for item in fields(config):
+        value = getattr(config, item.name)
+        field_type = get_origin(item.type) or item.type
         if type(value) is not field_type and not (field_type is float and type(value) is int):
-            raise TypeError(f"{each.name} is {value!r} and must be {_KINDS[field_type]}")
-        if each.name.endswith("_port") and not (0 < value < 65536 or value == each.default):
-            raise ValueError(f"{each.name} is {value}, which is not a port")
+            raise TypeError(f"{item.name} is {value!r} and must be {_KINDS[field_type]}")
+        if item.name.endswith("_port") and not (0 < value < 65536 or value == item.default):
+            raise ValueError(f"{item.name} is {value}, which is not a port")
         if field_type in {int, float} and value < 0:
-            raise ValueError(f"{each.name} is {value}, which is below 0")
+            raise ValueError(f"{item.name} is {value}, which is below 0")
     if not all(type(file) is str for file in config.oidc_keys.values()):
         raise TypeError("oidc_keys must name a file for each issuer")

@@ -79,7 +79,7 @@ def batch_of(files: FileSystem, checkpoint: str, number: int) -> Batch:
 
 def _is_kafkas(offsets: str) -> bool:
     topics = json.loads(offsets).values()
-    return all(isinstance(parts, dict) and all(isinstance(each, int) for each in parts.values()) for parts in topics)
+    return all(isinstance(parts, dict) and all(isinstance(part, int) for part in parts.values()) for parts in topics)
 
 
 def sync_log(files: FileSystem, checkpoint: str, number: int, *, first: bool = True) -> None:
@@ -90,7 +90,7 @@ def sync_log(files: FileSystem, checkpoint: str, number: int, *, first: bool = T
     names = [*(["metadata", "sources/0/0"] if first else []), f"offsets/{number}"]
     names += [f"commits/{number - 1}"] if number else []
     # The file source's log, which names the files of a batch. After a crash it can be a number ahead of the batches.
-    names += [f"sources/0/{each}{suffix}" for each in range(number, number + 3) for suffix in ("", ".compact")]
+    names += [f"sources/0/{index}{suffix}" for index in range(number, number + 3) for suffix in ("", ".compact")]
     files.sync([f"{checkpoint}/{name}" for name in names], below=checkpoint)
 
 

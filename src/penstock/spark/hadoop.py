@@ -223,9 +223,9 @@ class HadoopFiles:
             for path in paths:
                 file = here / path[len(root) + 1 :]
                 # Hadoop's local file system may have a checksum file, which is synced with the file.
-                for each in (file, file.with_name(f".{file.name}.crc")):
+                for item in (file, file.with_name(f".{file.name}.crc")):
                     with contextlib.suppress(FileNotFoundError):
-                        durable.sync(each)
+                        durable.sync(item)
                 folders.update(dict.fromkeys(folder for folder in file.parents if folder.is_relative_to(here)))
             for folder in [*folders, here.parent]:
                 with contextlib.suppress(FileNotFoundError):

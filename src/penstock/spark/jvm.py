@@ -106,11 +106,11 @@ def _is_lost_connection(error: BaseException) -> bool:
     # An error can be its own cause: "raise error from error".
     left, seen = [error], set[int]()
     while left:
-        each = left.pop()
-        if isinstance(each, Py4JNetworkError | ConnectionError | EOFError):
+        item = left.pop()
+        if isinstance(item, Py4JNetworkError | ConnectionError | EOFError):
             return True
-        seen.add(id(each))
-        left += [cause for cause in (each.__cause__, each.__context__) if cause is not None and id(cause) not in seen]
+        seen.add(id(item))
+        left += [cause for cause in (item.__cause__, item.__context__) if cause is not None and id(cause) not in seen]
     return False
 
 

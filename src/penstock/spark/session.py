@@ -124,7 +124,7 @@ def lake_configuration(lake: Path | None, locations: Iterable[str]) -> dict[str,
     """
     locations = list(locations)
     configuration = {"mapreduce.fileoutputcommitter.marksuccessfuljobs": "false"}
-    if lake is None and any(each.startswith(("s3://", "s3a://")) for each in locations):
+    if lake is None and any(name.startswith(("s3://", "s3a://")) for name in locations):
         # S3A stages blocks through Hadoop's own local file system with checksums, so that one is not changed.
         return {**configuration, "fs.s3.impl": "org.apache.hadoop.fs.s3a.S3AFileSystem"}
     configuration |= {

@@ -108,8 +108,8 @@ def _spark_type(kind: LakeType) -> DataType:
         case Scalar(name="decimal"):
             return DecimalType(*kind.numbers)
         case _:
-            found: DataType = scalar_of(_SCALARS, kind, "Spark")
-            return found
+            data_type: DataType = scalar_of(_SCALARS, kind, "Spark")
+            return data_type
 
 
 def _lake_type(kind: DataType, missing: Callable[[DataType], Scalar]) -> LakeType:

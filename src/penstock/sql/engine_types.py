@@ -39,11 +39,11 @@ def type_of_engine(native: Any) -> Type:
     elif native.id in {"list", "array"}:
         result = Type.array(type_of_engine(native.children[0][1]))
     elif native.id == "map":
-        result = Type.map(*(type_of_engine(each) for _, each in native.children))
+        result = Type.map(*(type_of_engine(item) for _, item in native.children))
     elif native.id == "struct":
         zoned = [field for field, _ in native.children] == ZONED_FIELDS
         zone = Type("timestamp with time zone", (3,))
-        result = zone if zoned else Type.row((field, type_of_engine(each)) for field, each in native.children)
+        result = zone if zoned else Type.row((field, type_of_engine(item)) for field, item in native.children)
     return result
 
 
@@ -90,7 +90,7 @@ def lake_type(type_: Type | None) -> LakeType:
     """Return the type of a Hive table's column with values of ``type_``, ``string`` for what Hive has no type for."""
     if type_ is None:
         return STRING
-    inner = [lake_type(each) for each in type_.inner]
+    inner = [lake_type(item) for item in type_.inner]
     match type_.name:
         case "array":
             return Array(inner[0])

@@ -51,10 +51,10 @@ def written_once(write: Write, call: Call, costly: Sequence[exp.Expr]) -> exp.Ex
     Returns the engine's expression. Raises what ``write`` raises.
     """
     stand_ins = [_stand_in(number) for number in range(len(costly))]
-    by_id = {id(each): stand_in for each, stand_in in zip(costly, stand_ins, strict=True)}
-    arguments = [by_id.get(id(each), each) for each in call.arguments]
-    for each, stand_in in zip(costly, stand_ins, strict=True):
-        each.replace(stand_in)
+    by_id = {id(node): stand_in for node, stand_in in zip(costly, stand_ins, strict=True)}
+    arguments = [by_id.get(id(argument), argument) for argument in call.arguments]
+    for item, stand_in in zip(costly, stand_ins, strict=True):
+        item.replace(stand_in)
     result = write(replace(call, arguments=arguments))
     uses = [node for node in result.find_all(exp.Column) if STAND_IN in node.meta]
     numbers = [node.meta[STAND_IN] for node in uses]
@@ -65,7 +65,7 @@ def written_once(write: Write, call: Call, costly: Sequence[exp.Expr]) -> exp.Ex
 
 def _given(result: exp.Expr, uses: Sequence[exp.Expr], values: Sequence[exp.Expr], name: str) -> exp.Expr:
     """Return ``result`` in a lambda over ``values``: its parameter is in the places of the stand-ins ``uses``."""
-    name = fresh(name, exp.Tuple(expressions=[each.copy() for each in (result, *values)]))
+    name = fresh(name, exp.Tuple(expressions=[node.copy() for node in (result, *values)]))
     if len(values) == 1:
         parameters: Mapping[int, exp.Expr] = {0: exp.to_identifier(name)}
         value = values[0]
@@ -100,8 +100,8 @@ def tried(node: exp.Expr) -> exp.Expr:
     if not values:
         return _given(node, [], [exp.Literal.number(1)], "tried") if node.find(exp.Column) is not None else node
     uses = [_stand_in(number) for number in range(len(values))]
-    for each, stand_in in zip(values, uses, strict=True):
-        each.replace(stand_in)
+    for item, stand_in in zip(values, uses, strict=True):
+        item.replace(stand_in)
     return _given(node, uses, values, "tried")
 
 

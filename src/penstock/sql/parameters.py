@@ -51,8 +51,8 @@ class _Noted:
 
 def infer(arguments: Sequence[exp.Expr], types: Sequence[Type | None]) -> None:
     """Note the types of the parameters among an operator's ``arguments``, whose types are ``types``."""
-    for number, each in enumerate(arguments):
-        noted = each.unnest().meta.get(STATEMENT_PARAMETER)
+    for number, argument in enumerate(arguments):
+        noted = argument.unnest().meta.get(STATEMENT_PARAMETER)
         if noted is not None:
             known = common([type_ for at, type_ in enumerate(types) if at != number and type_ is not None])
             if known is not None and known.name != "unknown":

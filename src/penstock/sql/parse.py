@@ -133,7 +133,7 @@ def _without(parameters: Sequence[str] | None) -> None:
 
 
 def _unknown(cursor: Cursor) -> InvalidRequest:
-    words = [each.upper() for each in (cursor.peek().word, cursor.peek(1).word) if each.isalpha()]
+    words = [name.upper() for name in (cursor.peek().word, cursor.peek(1).word) if name.isalpha()]
     first = words[0] if words else ""
     if first in _REFUSED:
         return InvalidRequest(f"{cursor.position()}: {' '.join(words)} statements are not supported.", remedy=SERVED)

@@ -12,8 +12,8 @@ def position_of(node: exp.Expr) -> Position | None:
     first = (
         [node.args[part] for part in ("catalog", "db", "this") if node.args.get(part)] if isinstance(node, exp.Table) else []
     )
-    for each in (*first, *node.walk(bfs=False)):
-        meta = each.meta
+    for item in (*first, *node.walk(bfs=False)):
+        meta = item.meta
         if "line" in meta and "col" in meta:
             width = int(meta.get("end", 0)) - int(meta.get("start", 0))
             return Position(int(meta["line"]), max(1, int(meta["col"]) - width))

@@ -131,8 +131,8 @@ def name_values(tree: exp.Expr) -> None:
         names = [exp.to_identifier(f"trino_value_{at}") for at in range(count)]
         place = node.parent if isinstance(node.parent, exp.Subquery) else node
         alias = exp.TableAlias(this=exp.to_identifier(VALUES_ALIAS), columns=names)
-        rows = exp.Values(expressions=[each.copy() for each in node.expressions], alias=alias)
-        query = exp.select(*(exp.column(each.copy()) for each in names)).from_(rows)
+        rows = exp.Values(expressions=[expression.copy() for expression in node.expressions], alias=alias)
+        query = exp.select(*(exp.column(name.copy()) for name in names)).from_(rows)
         place.replace(exp.Subquery(this=query))
 
 
@@ -149,8 +149,8 @@ def _named(node: exp.Unnest) -> tuple[list[str], str | None]:
 
 
 def _parts(node: exp.Unnest, type_of: TypeOf) -> Iterator[tuple[exp.Expr, Type]]:
-    for each in node.expressions:
-        type_ = type_of(each)
+    for expression in node.expressions:
+        type_ = type_of(expression)
         if type_ is None or type_.name not in {"array", "map"}:
             known = "not known" if type_ is None else str(type_)
             raise StatementError(
@@ -159,7 +159,7 @@ def _parts(node: exp.Unnest, type_of: TypeOf) -> Iterator[tuple[exp.Expr, Type]]
                 position=position_of(node),
                 remedy="CAST it to its array or map type.",
             )
-        yield each, type_
+        yield expression, type_
 
 
 def _fields(type_: Type) -> Sequence[tuple[str | None, Type | None]]:
@@ -207,7 +207,7 @@ def unnested(node: exp.Unnest, type_of: TypeOf) -> exp.Expr:
     if node.args.get("offset"):
         inner.append(exp.alias_(_ordinality(node.expressions), _ROW.format(len(inner)), quoted=True))
         outer.append(exp.column(inner[-1].alias, quoted=True))
-    projections = [exp.alias_(each, name, quoted=True) for each, name in zip(outer, names, strict=True)]
+    projections = [exp.alias_(item, name, quoted=True) for item, name in zip(outer, names, strict=True)]
     query = exp.select(*projections).from_(exp.select(*inner).subquery("trino_unnested"))
     alias = node.args.get("alias")
     if isinstance(alias, exp.TableAlias):
@@ -228,7 +228,7 @@ def _elements(type_: Type, name: str) -> Sequence[exp.Expr]:
 
 def _ordinality(values: Sequence[exp.Expr]) -> exp.Expr:
     """Return the numbers from 1 to the length of the longest of ``values``."""
-    lengths = [call_engine("coalesce", call_engine("cardinality", each.copy()), exp.Literal.number(0)) for each in values]
+    lengths = [call_engine("coalesce", call_engine("cardinality", node.copy()), exp.Literal.number(0)) for node in values]
     longest = lengths[0] if len(lengths) == 1 else call_engine("greatest", *lengths)
     end = exp.Add(this=exp.cast(longest, "BIGINT"), expression=exp.Literal.number(1))
     return call_engine("unnest", call_engine("range", exp.Literal.number(1), end))
@@ -278,7 +278,7 @@ def with_ties(tree: exp.Expr) -> None:
                 position=position_of(fetch),
                 remedy="Put that query into a subquery.",
             )
-        keys = [_resolved(each, query) for each in order.expressions]
+        keys = [_resolved(expression, query) for expression in order.expressions]
         rank = exp.Window(this=call_engine("rank"), order=exp.Order(expressions=keys), over="OVER")
         last: exp.Expr = fetch.args.get("count") or exp.Literal.number(1)
         offset = query.args.get("offset")
@@ -294,14 +294,16 @@ def _resolved(key: exp.Expr, query: exp.Select) -> exp.Expr:
     inside = copy.this
     if isinstance(inside, exp.Literal) and not inside.is_string and inside.name.isdigit():
         number = int(inside.name)
-        if not 0 < number <= len(query.expressions) or any(each.is_star for each in query.expressions):
+        if not 0 < number <= len(query.expressions) or any(expression.is_star for expression in query.expressions):
             raise StatementError(
                 "NOT_SUPPORTED", "This ORDER BY is not supported with FETCH FIRST WITH TIES.", remedy="Order by expressions."
             )
         copy.set("this", query.expressions[number - 1].unalias().copy())
     elif isinstance(inside, exp.Column) and not inside.table:
         named = [
-            each for each in query.expressions if isinstance(each, exp.Alias) and each.alias.lower() == inside.name.lower()
+            expression
+            for expression in query.expressions
+            if isinstance(expression, exp.Alias) and expression.alias.lower() == inside.name.lower()
         ]
         if named:
             copy.set("this", exp.paren(named[0].unalias().copy(), copy=False))

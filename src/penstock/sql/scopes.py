@@ -62,8 +62,8 @@ class Scopes:
         while scope is not None:
             for known in self._sources(scope, table):
                 if name in known:
-                    for each in inside:
-                        each.meta[CORRELATED] = True
+                    for item in inside:
+                        item.meta[CORRELATED] = True
                     return known[name]
             inside.append(scope.expression)
             if table and table not in map(str.lower, scope.sources):
@@ -83,7 +83,7 @@ class Scopes:
 
     def expand_rest(self, scope: Scope) -> None:
         """Write the columns that a star of MATCH_RECOGNIZE means (:data:`REST`) in its place."""
-        for star in [each for each in scope.expression.expressions if REST in each.meta]:
+        for star in [expression for expression in scope.expression.expressions if REST in expression.meta]:
             named = self._star(star, scope)
             if named is None:
                 message = "ALL ROWS PER MATCH is not supported over a relation whose columns are not known."
@@ -157,18 +157,20 @@ class Scopes:
         return self._projections(query, scope) if isinstance(query, exp.Select) else None
 
     def _values(self, query: exp.Values) -> _Named:
-        rows = [each.expressions if isinstance(each, exp.Tuple) else [each] for each in query.expressions]
+        rows = [
+            expression.expressions if isinstance(expression, exp.Tuple) else [expression] for expression in query.expressions
+        ]
         names = query.alias_column_names or [f"_col{at}" for at in range(len(rows[0]))]
-        types = [common([self._type_of(each) for each in column]) for column in zip(*rows, strict=False)]
+        types = [common([self._type_of(item) for item in column]) for column in zip(*rows, strict=False)]
         return [(name.lower(), type_) for name, type_ in zip(names, types, strict=False)]
 
     def _projections(self, query: exp.Select, scope: Scope) -> _Named | None:
         result: list[tuple[str, Type | None]] = []
-        for each in query.expressions:
-            if not each.is_star:
-                result.append((each.alias_or_name.lower(), self._type_of(each)))
+        for expression in query.expressions:
+            if not expression.is_star:
+                result.append((expression.alias_or_name.lower(), self._type_of(expression)))
                 continue
-            expanded = self._star(each, scope)
+            expanded = self._star(expression, scope)
             if expanded is None:
                 return None
             result += expanded

@@ -179,7 +179,7 @@ class Translation:
         elif isinstance(node, _AS_INSIDE):
             result = self._type(node.this)
         elif isinstance(node, exp.Tuple):
-            result = Type.row((None, self._type(each)) for each in node.expressions)
+            result = Type.row((None, self._type(expression)) for expression in node.expressions)
         elif isinstance(node, exp.Subquery):
             result = self._scopes.scalar(node)
         elif isinstance(node, exp.Dot):
@@ -187,7 +187,7 @@ class Translation:
         return result
 
     def _column(self, node: exp.Column) -> Type | None:
-        names = {name for each in self._parameters for name in each}
+        names = {name for parameter in self._parameters for name in parameter}
         if not names.isdisjoint({node.name.lower()} if not node.table else {part.name.lower() for part in node.parts[:-1]}):
             return self._parameter(node.name) if not node.table else None
         if not isinstance(node.this, exp.Star):
@@ -195,7 +195,7 @@ class Translation:
         return self._scopes.column(node, self._scope)
 
     def _parameter(self, name: str) -> Type | None:
-        return next((each[name.lower()] for each in reversed(self._parameters) if name.lower() in each), None)
+        return next((parameter[name.lower()] for parameter in reversed(self._parameters) if name.lower() in parameter), None)
 
     def _call(self, outer: exp.Expr, node: exp.Expr, row: Row | None) -> None:
         """Translate a call with its OVER, FILTER and the like (``outer``), and put the result in its place."""
@@ -209,13 +209,13 @@ class Translation:
         while outer is not node:
             around.insert(0, outer)
             outer = outer.this
-        for each in around:
-            for child in [child for child in each.iter_expressions() if child is not each.this]:
+        for item in around:
+            for child in [child for child in item.iter_expressions() if child is not item.this]:
                 self._visit(child)
         distinct, order = _unwrapped(node) if isinstance(node, exp.Anonymous) else (False, ())
         self._arguments(node, row)
-        for each in order:
-            self._visit(each)
+        for item in order:
+            self._visit(item)
         self._write(place, row, self._made(node, row, distinct=distinct, order=order, around=around), mark)
 
     def _chain(self, node: exp.Binary) -> None:
@@ -225,26 +225,29 @@ class Translation:
             chain.append(chain[-1].this)
         mark = self._costly.mark()
         self._visit(chain[-1].this)
-        for each in reversed(chain):
-            for child in [child for child in each.iter_expressions() if child is not each.this]:
+        for item in reversed(chain):
+            for child in [child for child in item.iter_expressions() if child is not item.this]:
                 self._visit(child)
-            row = _served(each, row_of(each))
-            self._write(each, row, self._made(each, row), mark)
+            row = _served(item, row_of(item))
+            self._write(item, row, self._made(item, row), mark)
 
     def _arguments(self, node: exp.Expr, row: Row) -> None:
-        lambdas = [each for each in node.iter_expressions() if isinstance(each, exp.Lambda)]
+        lambdas = [iter_expression for iter_expression in node.iter_expressions() if isinstance(iter_expression, exp.Lambda)]
         for child in list(node.iter_expressions()):
             if not isinstance(child, exp.Lambda):
                 self._visit(child)
         if not lambdas:
             return
-        types = [None if isinstance(each, exp.Lambda) else self._type(each) for each in node.iter_expressions()]
+        types = [
+            None if isinstance(iter_expression, exp.Lambda) else self._type(iter_expression)
+            for iter_expression in node.iter_expressions()
+        ]
         parameters = row.lambdas(types) if row.lambdas is not None else ()
-        for number, each in enumerate(lambdas):
-            self._lambda(each, parameters[number] if number < len(parameters) else ())
+        for number, lambda_ in enumerate(lambdas):
+            self._lambda(lambda_, parameters[number] if number < len(parameters) else ())
 
     def _lambda(self, node: exp.Lambda, types: Types) -> None:
-        names = [each.name.lower() for each in node.expressions]
+        names = [expression.name.lower() for expression in node.expressions]
         mark = self._costly.mark()
         self._parameters.append({name: types[at] if at < len(types) else None for at, name in enumerate(names)})
         self._visit(node.this)
@@ -266,12 +269,12 @@ class Translation:
         call = Call(
             name=row.name,
             arguments=arguments,
-            types=[self._type(each) for each in arguments],
+            types=[self._type(argument) for argument in arguments],
             node=node,
             distinct=distinct,
             order=order,
             around=around,
-            beside=[self._type(each) for each in row.beside(node)] if row.beside is not None else (),
+            beside=[self._type(item) for item in row.beside(node)] if row.beside is not None else (),
         )
         infer(arguments, call.types)
         least, most = row.arity
@@ -332,7 +335,7 @@ def _served(node: exp.Expr, row: Row | None) -> Row:
             "FUNCTION_NOT_FOUND",
             f"Function '{node.name.lower()}' not registered",
             position=position_of(node),
-            remedy=did_you_mean(node.name, (name for name, each in BY_NAME.items() if each.refused is None)),
+            remedy=did_you_mean(node.name, (name for name, item in BY_NAME.items() if item.refused is None)),
         )
     if row.refused is not None:
         raise StatementError(

@@ -55,7 +55,7 @@ class Type:
         if self.name == "row":
             named = [f"{name} {type_}" if name else str(type_) for name, type_ in zip(self.fields, self.inner, strict=True)]
             return f"row({', '.join(named)})"
-        inside = [",".join(map(str, self.numbers))] if self.numbers else [str(each or "unknown") for each in self.inner]
+        inside = [",".join(map(str, self.numbers))] if self.numbers else [str(type_ or "unknown") for type_ in self.inner]
         zone = " with time zone"
         if inside and self.name.endswith(zone):
             return f"{self.name.removesuffix(zone)}({', '.join(inside)}){zone}"
@@ -79,7 +79,7 @@ class Type:
     @property
     def is_whole(self) -> bool:
         """Whether it and every type inside it is known."""
-        return self.name != "unknown" and all(each is not None and each.is_whole for each in self.inner)
+        return self.name != "unknown" and all(type_ is not None and type_.is_whole for type_ in self.inner)
 
     @property
     def is_text(self) -> bool:
@@ -123,10 +123,12 @@ class Type:
         if name == "array":
             return cls.array(cls._inner(inside[0]) if inside else None)
         if name == "map":
-            return cls.map(*(cls._inner(each) for each in inside)) if len(inside) == 2 else None
+            return cls.map(*(cls._inner(item) for item in inside)) if len(inside) == 2 else None
         if name == "row":
-            return cls.row((_field_name(each), cls._inner(each)) for each in inside)
-        numbers = tuple(int(each.name) for each in inside if isinstance(each, exp.DataTypeParam))
+            return cls.row((_field_name(item), cls._inner(item)) for item in inside)
+        numbers = tuple(
+            int(data_type_param.name) for data_type_param in inside if isinstance(data_type_param, exp.DataTypeParam)
+        )
         if name == "decimal":
             numbers = (*numbers, *(38, 0)[len(numbers) :])
         return cls(name, numbers or _NUMBERS.get(name, ()))
@@ -255,7 +257,7 @@ def _pair(left: Type, right: Type) -> Type | None:
     if left.is_number and right.is_number:
         result = _numbers(left, right)
     elif left.is_text and right.is_text:
-        bounded = all(each.numbers for each in (left, right))
+        bounded = all(type_.numbers for type_ in (left, right))
         name = "char" if left.name == right.name == "char" else "varchar"
         result = Type(name, (max(left.numbers[0], right.numbers[0]),) if bounded else ())
     elif left.name == right.name and left.numbers and right.numbers:
@@ -263,12 +265,12 @@ def _pair(left: Type, right: Type) -> Type | None:
     elif left.name == right.name and len(left.inner) == len(right.inner):
         result = Type(left.name, (), tuple(common(pair) for pair in zip(left.inner, right.inner, strict=True)), left.fields)
     elif left.name in _DATES and right.name in _DATES:
-        result = max(left, right, key=lambda each: _DATES.index(each.name))
+        result = max(left, right, key=lambda type_: _DATES.index(type_.name))
     return result
 
 
 def _numbers(left: Type, right: Type) -> Type:
-    wider = max(left, right, key=lambda each: _WIDTHS.index(each.name))
+    wider = max(left, right, key=lambda type_: _WIDTHS.index(type_.name))
     if wider.name != "decimal":
         return wider
     first, second = decimal_of(left).numbers, decimal_of(right).numbers

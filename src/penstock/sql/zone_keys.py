@@ -48,14 +48,14 @@ def _keys(tree: exp.Expr) -> Iterator[exp.Expr]:
         if isinstance(node, exp.Select) and (node.args.get("group") or node.args.get("distinct")):
             yield from node.expressions
         if isinstance(node, exp.Group):
-            yield from (each for each in node.find_all(exp.Expr) if each is not node)
+            yield from (item for item in node.find_all(exp.Expr) if item is not node)
         elif isinstance(node, exp.Window):
             yield from node.args.get("partition_by") or ()
         elif isinstance(node, exp.Distinct):
             yield from node.expressions
         elif isinstance(node, exp.SetOperation) and node.args.get("distinct"):
             yield from (
-                each for part in (node.left, node.right) for each in part.find_all(exp.Alias, exp.Column, exp.Anonymous)
+                item for part in (node.left, node.right) for item in part.find_all(exp.Alias, exp.Column, exp.Anonymous)
             )
         elif isinstance(node, exp.Join) and node.args.get("using"):
             yield from node.args["using"]

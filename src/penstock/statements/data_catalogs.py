@@ -69,10 +69,10 @@ class DataCatalogs:
         def read(after: str | None, count: int) -> list[DataCatalog]:
             data_catalogs = list(self._store.list(_KIND, "", after=after, limit=count))
             if after is None or after < _OWN:
-                data_catalogs = sorted([*data_catalogs, own], key=lambda each: each.name)
+                data_catalogs = sorted([*data_catalogs, own], key=lambda data_catalog: data_catalog.name)
             return data_catalogs[:count]
 
-        return page("data-catalogs", token, limit, read, lambda each: each.name, kind=str)
+        return page("data-catalogs", token, limit, read, lambda data_catalog: data_catalog.name, kind=str)
 
     def create(
         self,

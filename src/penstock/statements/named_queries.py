@@ -98,7 +98,7 @@ class NamedQueries:
             token,
             limit,
             lambda after, count: self._store.list(NAMED_QUERIES, work_group, after=after, limit=count),
-            lambda each: each.id,
+            lambda named_query: named_query.id,
             kind=str,
         )
 

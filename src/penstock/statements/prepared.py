@@ -89,7 +89,7 @@ class PreparedStatements:
             token,
             limit,
             lambda after, count: self._store.list(PREPARED_STATEMENTS, work_group, after=after, limit=count),
-            lambda each: each.name,
+            lambda prepared_statement: prepared_statement.name,
             kind=str,
         )
 

@@ -120,12 +120,14 @@ class WorkGroups:
         """Return a page of work groups by name. Raises :class:`penstock.paging.InvalidToken`."""
 
         def read(after: str | None, count: int) -> list[WorkGroup]:
-            work_groups = {each.name: each for each in self._store.list(WORK_GROUPS, "", after=after, limit=count)}
+            work_groups = {
+                work_group.name: work_group for work_group in self._store.list(WORK_GROUPS, "", after=after, limit=count)
+            }
             if after is None or after < PRIMARY:
                 work_groups.setdefault(PRIMARY, self._primary)
             return [work_groups[name] for name in sorted(work_groups)][:count]
 
-        return page("work-groups", token, limit, read, lambda each: each.name, kind=str)
+        return page("work-groups", token, limit, read, lambda work_group: work_group.name, kind=str)
 
     def create(
         self, name: str, settings: WorkGroupSettings, *, description: str = "", tags: Mapping[str, str] | None = None

@@ -63,7 +63,9 @@ class ForgetfulDisk:
         with self._lock:
             if path.is_dir():
                 with os.scandir(path) as scanned:
-                    entries = {each.name: [each.inode(), each.is_dir(follow_symlinks=False)] for each in scanned}
+                    entries = {
+                        dir_entry.name: [dir_entry.inode(), dir_entry.is_dir(follow_symlinks=False)] for dir_entry in scanned
+                    }
                 for name, (_, is_folder) in entries.items():
                     if not is_folder and not _LOCKED.search(name):
                         self._hold(path / name)
@@ -119,7 +121,9 @@ def after_power_loss(notes: Path, target: Path, *, names_of: Path | None = None)
     if names_of is not None:
         for folder, _, _ in os.walk(names_of):
             with os.scandir(folder) as scanned:
-                entries = {each.name: (each.inode(), each.is_dir(follow_symlinks=False)) for each in scanned}
+                entries = {
+                    dir_entry.name: (dir_entry.inode(), dir_entry.is_dir(follow_symlinks=False)) for dir_entry in scanned
+                }
             folders[Path(folder).stat().st_ino] = entries
     make(root, target)
 

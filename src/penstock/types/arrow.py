@@ -80,7 +80,7 @@ def parse(arrow: pa.DataType, *, depth: int = 0) -> LakeType:
         return Map(parse(arrow.key_type, depth=depth + 1), parse(arrow.item_type, depth=depth + 1))
     if isinstance(arrow, pa.StructType):
         fields = [arrow.field(at) for at in range(arrow.num_fields)]
-        return Struct(tuple(Field(each.name, parse(each.type, depth=depth + 1), each.nullable) for each in fields))
+        return Struct(tuple(Field(field.name, parse(field.type, depth=depth + 1), field.nullable) for field in fields))
     if isinstance(arrow, pa.ListType | pa.LargeListType | pa.FixedSizeListType):
         return Array(parse(arrow.value_type, depth=depth + 1))
     return _LAKE.get(arrow) or _parameterised(arrow)

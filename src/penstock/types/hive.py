@@ -192,7 +192,7 @@ class _Reader:
         name = SYNONYMS.get(f"{name}{_ZONED}" if match[4] else name, name)
         if name not in SCALARS or (match[4] and name != "timestamptz"):
             raise self.wrong("a type of Hive")
-        numbers = tuple(int(each) for each in match.groups()[1:3] if each)
+        numbers = tuple(int(group) for group in match.groups()[1:3] if group)
         if name == "decimal":
             precision, scale = (*numbers, 10, 0)[:2] if not numbers else (*numbers, 0)[:2]
             if not (1 <= precision <= MAX_PRECISION and scale <= precision):

@@ -59,8 +59,8 @@ def parse(kind: Any) -> LakeType:
     match kind["type"]:
         case "struct":
             fields = (
-                Field(each["name"], parse(each["type"]), not each.get("required"), each.get("doc"))
-                for each in kind["fields"]
+                Field(field["name"], parse(field["type"]), not field.get("required"), field.get("doc"))
+                for field in kind["fields"]
             )
             return Struct(tuple(fields))
         case "list":
@@ -136,7 +136,7 @@ def _struct(ids: Iterator[int]) -> Callable[[Struct, tuple[Any, ...]], Any]:
         pairs = zip(kind.fields, types, strict=True)
         return {
             "type": "struct",
-            "fields": [{"id": next(ids), "name": field.name, "required": False, "type": each} for field, each in pairs],
+            "fields": [{"id": next(ids), "name": field.name, "required": False, "type": item} for field, item in pairs],
         }
 
     return struct

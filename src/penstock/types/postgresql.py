@@ -58,8 +58,8 @@ def column_type(kind: LakeType, dialect: Dialect) -> str:
         return f"{kind.name}({kind.numbers[0]})"
     if kind.name == "decimal":
         return f"numeric({kind.numbers[0]},{kind.numbers[1]})"
-    found: str = scalar_of({**_COLUMNS, **own}, kind, dialect)
-    return found
+    result: str = scalar_of({**_COLUMNS, **own}, kind, dialect)
+    return result
 
 
 def of_column(name: str, numbers: Sequence[int | None]) -> LakeType:

@@ -45,8 +45,8 @@ class Identity:
         return SESSION.client(service, **(options | overrides))
 
     def assume(self, role_arn: str, **more: Any) -> "Identity":
-        wanted = {"RoleArn": role_arn, "RoleSessionName": "consumer-function", **more}
-        return Identity(self.server, self.client("sts").assume_role(**wanted)["Credentials"])
+        expected = {"RoleArn": role_arn, "RoleSessionName": "consumer-function", **more}
+        return Identity(self.server, self.client("sts").assume_role(**expected)["Credentials"])
 
 
 @dataclass(frozen=True)

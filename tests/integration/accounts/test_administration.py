@@ -93,7 +93,7 @@ def test_a_user_has_no_other_kinds_of_credentials(iam: Any) -> None:
     iam.create_user(UserName="leaver")
     key = iam.create_access_key(UserName="leaver")["AccessKey"]["AccessKeyId"]
     assert iam.list_groups_for_user(UserName="leaver")["Groups"] == []
-    assert [each["AccessKeyId"] for each in iam.list_access_keys(UserName="leaver")["AccessKeyMetadata"]] == [key]
+    assert [item["AccessKeyId"] for item in iam.list_access_keys(UserName="leaver")["AccessKeyMetadata"]] == [key]
     iam.delete_access_key(UserName="leaver", AccessKeyId=key)
     assert iam.list_ssh_public_keys(UserName="leaver")["SSHPublicKeys"] == []
     assert iam.list_virtual_mfa_devices(AssignmentStatus="Assigned")["VirtualMFADevices"] == []
@@ -121,9 +121,9 @@ def test_roles(iam: Any, server: RunningServer) -> None:
     iam.update_role(RoleName="reader", MaxSessionDuration=3600)
     trust["Principal"] = {"AWS": "111122223333"}
     iam.update_assume_role_policy(RoleName="reader", PolicyDocument=policy(trust))
-    found = iam.get_role(RoleName="reader")["Role"]
-    assert (found["MaxSessionDuration"], found["Description"]) == (3600, "d")
-    assert found["AssumeRolePolicyDocument"]["Statement"][0]["Principal"] == {"AWS": "111122223333"}
+    result = iam.get_role(RoleName="reader")["Role"]
+    assert (result["MaxSessionDuration"], result["Description"]) == (3600, "d")
+    assert result["AssumeRolePolicyDocument"]["Statement"][0]["Principal"] == {"AWS": "111122223333"}
     described = iam.update_role_description(RoleName="reader", Description="by Terraform")["Role"]
     assert (described["Description"], described["MaxSessionDuration"]) == ("by Terraform", 3600)
     refused("NoSuchEntity", 404, iam.update_role_description, RoleName="none", Description="")
@@ -155,7 +155,7 @@ def test_managed_policies_and_their_versions(iam: Any, server: RunningServer) ->
     )
     refused("DeleteConflict", 409, iam.delete_policy_version, PolicyArn=arn, VersionId="v5")
     listed = iam.list_policy_versions(PolicyArn=arn)["Versions"]
-    assert [(each["VersionId"], each["IsDefaultVersion"]) for each in listed][:2] == [("v5", True), ("v4", False)]
+    assert [(item["VersionId"], item["IsDefaultVersion"]) for item in listed][:2] == [("v5", True), ("v4", False)]
     iam.create_user(UserName="held")
     iam.attach_user_policy(UserName="held", PolicyArn=arn)
     assert iam.get_policy(PolicyArn=arn)["Policy"]["AttachmentCount"] == 1
@@ -184,9 +184,9 @@ def test_policies_of_aws_for_jobs_and_crawlers_can_be_attached(iam: Any, server:
     job = scheduler.assume(role["Arn"])
     job.client("glue").create_database(DatabaseInput={"Name": "jobs"})
     refused("AccessDenied", 403, job.client("iam").list_roles)
-    found = iam.get_policy(PolicyArn=arn)["Policy"]
-    assert (found["Path"], found["PolicyName"]) == ("/service-role/", "AWSGlueServiceRole")
-    assert [each["Arn"] for each in iam.list_policies(Scope="AWS", PathPrefix="/service-role/")["Policies"]] == [arn]
+    result = iam.get_policy(PolicyArn=arn)["Policy"]
+    assert (result["Path"], result["PolicyName"]) == ("/service-role/", "AWSGlueServiceRole")
+    assert [item["Arn"] for item in iam.list_policies(Scope="AWS", PathPrefix="/service-role/")["Policies"]] == [arn]
     for attached in ("AmazonS3FullAccess", "AmazonS3ReadOnlyAccess"):
         iam.attach_role_policy(RoleName="job", PolicyArn=f"arn:aws:iam::aws:policy/{attached}")
     other = {"RoleName": "job", "PolicyArn": "arn:aws:iam::aws:policy/PowerUserAccess"}
@@ -202,7 +202,7 @@ def test_lists_come_in_pages(iam: Any) -> None:
         ["page-2", "page-3"],
         ["page-4"],
     ]
-    names = [each["PolicyName"] for each in iam.list_policies(Scope="AWS")["Policies"]]
+    names = [item["PolicyName"] for item in iam.list_policies(Scope="AWS")["Policies"]]
     assert "AWSGlueSchemaRegistryReadonlyAccess" in names
 
 
@@ -239,8 +239,8 @@ def test_only_the_first_account_creates_accounts(server: RunningServer) -> None:
     organizations = server.client("organizations")
     made = organizations.create_account(AccountName="b", Email="b@example.com")["CreateAccountStatus"]
     assert made["State"] == "SUCCEEDED"
-    found = organizations.describe_create_account_status(CreateAccountRequestId=made["Id"])["CreateAccountStatus"]
-    assert found["AccountId"] == made["AccountId"]
+    result = organizations.describe_create_account_status(CreateAccountRequestId=made["Id"])["CreateAccountStatus"]
+    assert result["AccountId"] == made["AccountId"]
     listed = organizations.list_accounts()["Accounts"]
     assert {server.account, made["AccountId"]} <= {account["Id"] for account in listed}
     role = f"arn:aws:iam::{made['AccountId']}:role/OrganizationAccountAccessRole"

@@ -103,17 +103,17 @@ def test_lists_leave_out_members_that_only_the_single_answer_has(iam: Any) -> No
     text = policy(allow("s3:Get*", BUCKET))
     tags = [{"Key": "a", "Value": "b"}]
     arn = iam.create_policy(PolicyName="listed", PolicyDocument=text, Description="d")["Policy"]["Arn"]
-    found = iam.get_policy(PolicyArn=arn)["Policy"]
-    assert (found["Description"], found["Tags"]) == ("d", [])
+    result = iam.get_policy(PolicyArn=arn)["Policy"]
+    assert (result["Description"], result["Tags"]) == ("d", [])
     iam.tag_policy(PolicyArn=arn, Tags=tags)
     assert iam.get_policy(PolicyArn=arn)["Policy"]["Tags"] == tags
     assert iam.list_policy_tags(PolicyArn=arn)["Tags"] == tags
-    listed = next(each for each in iam.list_policies(Scope="Local")["Policies"] if each["Arn"] == arn)
+    listed = next(item for item in iam.list_policies(Scope="Local")["Policies"] if item["Arn"] == arn)
     assert not {"Description", "Tags"} & set(listed)
     iam.untag_policy(PolicyArn=arn, TagKeys=["a"])
     assert iam.list_policy_tags(PolicyArn=arn)["Tags"] == []
     iam.create_user(UserName="listed", Tags=tags)
-    assert "Tags" not in next(each for each in iam.list_users()["Users"] if each["UserName"] == "listed")
+    assert "Tags" not in next(user for user in iam.list_users()["Users"] if user["UserName"] == "listed")
     assert iam.get_user(UserName="listed")["User"]["Tags"] == tags
 
 

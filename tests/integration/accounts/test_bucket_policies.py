@@ -165,7 +165,7 @@ def test_another_accounts_caller_reads_and_writes_what_policy_and_iam_allow(worl
     assert s3.get_object(Bucket=SHARED, Key="open/a.txt")["Body"].read() == b"a"
     s3.put_object(Bucket=SHARED, Key="open/theirs.txt", Body=b"theirs", ExpectedBucketOwner=world.server.account)
     assert root.get_object(Bucket=SHARED, Key="open/theirs.txt")["Body"].read() == b"theirs"
-    assert [each["Key"] for each in s3.list_objects_v2(Bucket=SHARED, Prefix="open/")["Contents"]] == [
+    assert [content["Key"] for content in s3.list_objects_v2(Bucket=SHARED, Prefix="open/")["Contents"]] == [
         "open/a.txt",
         "open/theirs.txt",
     ]
@@ -180,7 +180,7 @@ def test_another_accounts_caller_reads_and_writes_what_policy_and_iam_allow(worl
     refused("AccessDenied", s3_of(bare, endpoint).get_object, Bucket=SHARED, Key="open/a.txt")
     refused("NoSuchBucket", s3_of(other, endpoint).get_object, Bucket=SHARED, Key="open/a.txt")
     refused("NoSuchBucket", s3_of(world.consumer, endpoint).list_objects_v2, Bucket=SHARED)
-    assert [each["Name"] for each in s3_of(world.consumer, endpoint).list_buckets()["Buckets"]] == ["lake"]
+    assert [bucket["Name"] for bucket in s3_of(world.consumer, endpoint).list_buckets()["Buckets"]] == ["lake"]
 
 
 def test_a_copy_from_another_accounts_bucket_needs_both_sides(world: World, endpoint: str) -> None:

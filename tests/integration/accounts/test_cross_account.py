@@ -28,10 +28,10 @@ def reader(world: World) -> Identity:
 
 
 def version_id(world: World, registry: str, schema: str) -> str:
-    found = world.producer.client("glue").get_schema_version(
+    schema_version = world.producer.client("glue").get_schema_version(
         SchemaId={"RegistryName": registry, "SchemaName": schema}, SchemaVersionNumber={"LatestVersion": True}
     )
-    return str(found["SchemaVersionId"])
+    return str(schema_version["SchemaVersionId"])
 
 
 def test_reads_schemas_that_the_role_allows(world: World, reader: Identity) -> None:
@@ -43,8 +43,8 @@ def test_reads_schemas_that_the_role_allows(world: World, reader: Identity) -> N
         assert json.loads(latest["SchemaDefinition"]) == SENSOR
         assert glue.get_schema(SchemaId=schema_id)["SchemaArn"] == by_arn["SchemaArn"]
         assert len(glue.list_schema_versions(SchemaId=schema_id)["Schemas"]) == 1
-        found = glue.get_schema_by_definition(SchemaId=schema_id, SchemaDefinition=json.dumps(SENSOR))
-        assert glue.get_schema_version(SchemaVersionId=found["SchemaVersionId"])["VersionNumber"] == 1
+        schema_by_definition = glue.get_schema_by_definition(SchemaId=schema_id, SchemaDefinition=json.dumps(SENSOR))
+        assert glue.get_schema_version(SchemaVersionId=schema_by_definition["SchemaVersionId"])["VersionNumber"] == 1
 
 
 def test_the_consumers_identity_is_the_roles_session(world: World, reader: Identity) -> None:
@@ -165,10 +165,10 @@ def test_a_wrong_external_id_assumes_nothing(world: World, more: dict[str, str])
 
 def test_nobody_else_assumes_the_role(world: World) -> None:
     stranger = world.new_user("stranger", policy(allow("*", "*")), account=world.consumer)
-    wanted = {"RoleArn": world.role, "RoleSessionName": "consumer", "ExternalId": EXTERNAL_ID}
-    assert refusal(stranger.client("sts").assume_role, **wanted)[0] == "AccessDenied"
-    assert refusal(world.consumer.client("sts").assume_role, **wanted)[0] == "AccessDenied"
-    missing = wanted | {"RoleArn": f"{world.role}-that-is-not-there"}
+    expected = {"RoleArn": world.role, "RoleSessionName": "consumer", "ExternalId": EXTERNAL_ID}
+    assert refusal(stranger.client("sts").assume_role, **expected)[0] == "AccessDenied"
+    assert refusal(world.consumer.client("sts").assume_role, **expected)[0] == "AccessDenied"
+    missing = expected | {"RoleArn": f"{world.role}-that-is-not-there"}
     assert refusal(world.function.client("sts").assume_role, **missing)[0] == "AccessDenied"
 
 
@@ -278,11 +278,11 @@ def test_a_reference_to_a_schema_that_its_author_may_not_read_is_denied(world: W
         allow("glue:GetSchemaVersion", world.arn("registry/private")),
     )
     glue = world.new_user("curious", writing).client("glue")
-    wanted = {"RegistryId": {"RegistryName": "streams"}, "SchemaName": "mine", "DataFormat": "AVRO"}
+    expected = {"RegistryId": {"RegistryName": "streams"}, "SchemaName": "mine", "DataFormat": "AVRO"}
     declared = {"penstock:references": "Sensor=private/sensor@1"}
-    code, message, _ = refusal(glue.create_schema, **wanted, Tags=declared)
+    code, message, _ = refusal(glue.create_schema, **expected, Tags=declared)
     assert (code, "glue:GetSchemaVersion on resource" in message) == ("AccessDeniedException", True)
-    glue.create_schema(**wanted)
+    glue.create_schema(**expected)
     tagged = {"ResourceArn": world.arn("schema/streams/mine"), "TagsToAdd": declared}
     assert refusal(glue.tag_resource, **tagged)[0] == "AccessDeniedException"
 

@@ -119,7 +119,7 @@ def test_a_pods_login_is_in_the_audit_log(server: RunningServer, role: str, issu
     record = json.loads(found()[0])
     assert (record["eventName"], record["additionalEventData"]["decision"]) == ("AssumeRoleWithWebIdentity", "allowed")
     assert record["recipientAccountId"] == server.account
-    assert [each["ARN"] for each in record["resources"]] == [role]
+    assert [resource["ARN"] for resource in record["resources"]] == [role]
     assert record["requestParameters"]["webIdentityToken"] == "***OMITTED***"
 
 
@@ -157,10 +157,14 @@ def test_providers_are_administered(server: RunningServer, role: str) -> None:
     iam.update_open_id_connect_provider_thumbprint(OpenIDConnectProviderArn=arn, ThumbprintList=["f" * 40])
     iam.tag_open_id_connect_provider(OpenIDConnectProviderArn=arn, Tags=[{"Key": "c", "Value": "d"}])
     iam.untag_open_id_connect_provider(OpenIDConnectProviderArn=arn, TagKeys=["a"])
-    found = iam.get_open_id_connect_provider(OpenIDConnectProviderArn=arn)
-    assert (found["Url"], found["ClientIDList"], found["ThumbprintList"]) == ("accounts.example.org/", ["two"], ["f" * 40])
-    assert found["Tags"] == [{"Key": "c", "Value": "d"}]
-    assert iam.list_open_id_connect_provider_tags(OpenIDConnectProviderArn=arn)["Tags"] == found["Tags"]
+    open_id_connect_provider = iam.get_open_id_connect_provider(OpenIDConnectProviderArn=arn)
+    assert (
+        open_id_connect_provider["Url"],
+        open_id_connect_provider["ClientIDList"],
+        open_id_connect_provider["ThumbprintList"],
+    ) == ("accounts.example.org/", ["two"], ["f" * 40])
+    assert open_id_connect_provider["Tags"] == [{"Key": "c", "Value": "d"}]
+    assert iam.list_open_id_connect_provider_tags(OpenIDConnectProviderArn=arn)["Tags"] == open_id_connect_provider["Tags"]
     assert {"Arn": arn} in iam.list_open_id_connect_providers()["OpenIDConnectProviderList"]
     iam.delete_open_id_connect_provider(OpenIDConnectProviderArn=arn)
     assert refused(iam.get_open_id_connect_provider, OpenIDConnectProviderArn=arn)[0] == "NoSuchEntity"

@@ -42,10 +42,12 @@ def test_a_groups_policies_apply_to_its_users(server: RunningServer, iam: Any) -
     assert iam.list_group_policies(GroupName="Readers")["PolicyNames"] == ["write"]
     assert iam.list_attached_group_policies(GroupName="Readers")["AttachedPolicies"][0]["PolicyArn"] == READ
     assert [group["GroupName"] for group in iam.list_groups_for_user(UserName="ana")["Groups"]] == ["Readers"]
-    found = iam.get_group(GroupName="Readers")
-    assert (found["Group"], [each["UserName"] for each in found["Users"]]) == (made, ["ana"])
-    assert [each["GroupName"] for each in iam.list_groups(PathPrefix="/team/")["Groups"]] == ["Readers"]
-    assert [each["GroupName"] for each in iam.list_entities_for_policy(PolicyArn=READ)["PolicyGroups"]] == ["Readers"]
+    result = iam.get_group(GroupName="Readers")
+    assert (result["Group"], [item["UserName"] for item in result["Users"]]) == (made, ["ana"])
+    assert [group["GroupName"] for group in iam.list_groups(PathPrefix="/team/")["Groups"]] == ["Readers"]
+    assert [policy_group["GroupName"] for policy_group in iam.list_entities_for_policy(PolicyArn=READ)["PolicyGroups"]] == [
+        "Readers"
+    ]
     assert iam.get_policy(PolicyArn=READ)["Policy"]["AttachmentCount"] == 1
     assert refused(iam.delete_group, GroupName="Readers") == (
         "DeleteConflict",
@@ -97,14 +99,14 @@ def test_a_boundary_limits_what_policies_allow(server: RunningServer, iam: Any) 
         "AccessDeniedException",
         True,
     )
-    found = iam.get_user(UserName="eve")["User"]["PermissionsBoundary"]
-    assert found == {"PermissionsBoundaryType": "Policy", "PermissionsBoundaryArn": bound}
+    result = iam.get_user(UserName="eve")["User"]["PermissionsBoundary"]
+    assert result == {"PermissionsBoundaryType": "Policy", "PermissionsBoundaryArn": bound}
     assert iam.get_policy(PolicyArn=bound)["Policy"]["PermissionsBoundaryUsageCount"] == 1
     users = iam.list_entities_for_policy(PolicyArn=bound, PolicyUsageFilter="PermissionsBoundary")["PolicyUsers"]
-    assert [each["UserName"] for each in users] == ["eve"]
+    assert [item["UserName"] for item in users] == ["eve"]
     assert iam.list_entities_for_policy(PolicyArn=bound, PolicyUsageFilter="PermissionsPolicy")["PolicyUsers"] == []
     only = iam.list_policies(PolicyUsageFilter="PermissionsBoundary")["Policies"]
-    assert [each["Arn"] for each in only] == [bound]
+    assert [item["Arn"] for item in only] == [bound]
     assert refused(iam.delete_policy, PolicyArn=bound)[0] == "DeleteConflict"
     iam.put_user_permissions_boundary(UserName="eve", PermissionsBoundary=READ)
     assert refused(eve.client("iam").list_users)[0] == "AccessDenied"
@@ -148,11 +150,11 @@ def test_instance_profiles_are_containers_of_a_role(server: RunningServer, iam: 
     )
     iam.add_role_to_instance_profile(InstanceProfileName="Machine", RoleName="MACHINE")
     assert refused(iam.add_role_to_instance_profile, InstanceProfileName="Machine", RoleName="machine")[0] == "LimitExceeded"
-    found = iam.get_instance_profile(InstanceProfileName="machine")["InstanceProfile"]
-    assert [each["Arn"] for each in found["Roles"]] == [role["Arn"]]
-    assert found["Roles"][0]["AssumeRolePolicyDocument"] == json.loads(trust)
+    result = iam.get_instance_profile(InstanceProfileName="machine")["InstanceProfile"]
+    assert [item["Arn"] for item in result["Roles"]] == [role["Arn"]]
+    assert result["Roles"][0]["AssumeRolePolicyDocument"] == json.loads(trust)
     listed = iam.list_instance_profiles_for_role(RoleName="machine")["InstanceProfiles"]
-    assert [each["InstanceProfileName"] for each in listed] == ["Machine"]
+    assert [item["InstanceProfileName"] for item in listed] == ["Machine"]
     assert len(iam.list_instance_profiles(PathPrefix="/p/")["InstanceProfiles"]) == 1
     assert "must remove roles from instance profile" in refused(iam.delete_role, RoleName="machine")[1]
     assert refused(iam.delete_instance_profile, InstanceProfileName="Machine")[0] == "DeleteConflict"
@@ -183,7 +185,7 @@ def test_adding_a_role_to_an_instance_profile_needs_permission_to_pass_it(server
 def test_lists_of_attached_policies_filter_by_path(iam: Any) -> None:
     arn = iam.create_policy(PolicyName="pathed", Path="/x/", PolicyDocument=policy(allow("glue:*", "*")))["Policy"]["Arn"]
     iam.create_user(UserName="pathed")
-    for each in (arn, READ):
-        iam.attach_user_policy(UserName="pathed", PolicyArn=each)
+    for item in (arn, READ):
+        iam.attach_user_policy(UserName="pathed", PolicyArn=item)
     listed = iam.list_attached_user_policies(UserName="pathed", PathPrefix="/x/")["AttachedPolicies"]
-    assert [each["PolicyArn"] for each in listed] == [arn]
+    assert [item["PolicyArn"] for item in listed] == [arn]

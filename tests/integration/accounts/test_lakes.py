@@ -55,8 +55,8 @@ def rows(identity: Identity, sql: str, **more: Any) -> list[str | None]:
     eventually(lambda: status()["State"] in {"SUCCEEDED", "FAILED"}, "the statement has ended")
     ended = status()
     assert ended["State"] == "SUCCEEDED", ended["StateChangeReason"]
-    found = athena.get_query_results(QueryExecutionId=asked)["ResultSet"]["Rows"]
-    return [row["Data"][0].get("VarCharValue") for row in found[1:]]
+    result = athena.get_query_results(QueryExecutionId=asked)["ResultSet"]["Rows"]
+    return [row["Data"][0].get("VarCharValue") for row in result[1:]]
 
 
 def table(identity: Identity, name: str, location: str) -> str:
@@ -82,8 +82,8 @@ def test_work_groups_and_saved_statements_are_the_accounts_own(server: RunningSe
     own.create_prepared_statement(StatementName="by_id", WorkGroup="primary", QueryStatement="SELECT ?")
     saved = own.create_named_query(Name="saved", Database="d", QueryString="SELECT 1")["NamedQueryId"]
     started = own.start_query_execution(QueryString="SELECT 1", WorkGroup="team")["QueryExecutionId"]
-    assert [each["Name"] for each in own.list_work_groups()["WorkGroups"]] == ["primary", "team"]
-    assert [each["Name"] for each in first.list_work_groups()["WorkGroups"]] == ["primary"]
+    assert [work_group["Name"] for work_group in own.list_work_groups()["WorkGroups"]] == ["primary", "team"]
+    assert [work_group["Name"] for work_group in first.list_work_groups()["WorkGroups"]] == ["primary"]
     assert first.list_prepared_statements(WorkGroup="primary")["PreparedStatements"] == []
     asked: list[Callable[[], Any]] = [
         lambda: first.get_work_group(WorkGroup="team"),
@@ -125,12 +125,12 @@ def test_a_crawler_finds_only_its_own_accounts_files(consumer: Identity, target:
 
     eventually(lambda: glue.get_crawler(Name=name)["Crawler"]["State"] == "READY", "the crawl has ended")
     last = glue.get_crawler(Name=name)["Crawler"]["LastCrawl"]
-    found = [each["Name"] for each in glue.get_tables(DatabaseName=name)["TableList"]]
+    results = [item["Name"] for item in glue.get_tables(DatabaseName=name)["TableList"]]
     if target == "s3://lake/":
-        assert (last["Status"], "words" in found) == ("SUCCEEDED", True)
+        assert (last["Status"], "words" in results) == ("SUCCEEDED", True)
         assert rows(consumer, f"SELECT said FROM {name}.words") == [OWN]
     else:
-        assert (last["Status"], found) == ("FAILED", [])
+        assert (last["Status"], results) == ("FAILED", [])
 
 
 def user(consumer: Identity, name: str, *statements: dict[str, Any]) -> Identity:
@@ -143,7 +143,7 @@ def user(consumer: Identity, name: str, *statements: dict[str, Any]) -> Identity
 def test_a_statement_reads_only_tables_that_its_user_may_read(consumer: Identity) -> None:
     words, _ = table(consumer, "words", "s3://lake/words/"), table(consumer, "kept", "s3://lake/words/")
     account = consumer.client("sts").get_caller_identity()["Account"]
-    catalog = [f"arn:aws:glue:us-east-1:{account}:{each}" for each in ("catalog", "database/d", "table/d/words")]
+    catalog = [f"arn:aws:glue:us-east-1:{account}:{item}" for item in ("catalog", "database/d", "table/d/words")]
     files = allow(["s3:GetObject", "s3:ListBucket", "s3:PutObject"], "*")
     bare = user(consumer, "bare", allow("athena:*", "*"), files)
     analyst = user(consumer, "analyst", allow("athena:*", "*"), files, allow(["glue:GetDatabase", "glue:GetTable"], catalog))

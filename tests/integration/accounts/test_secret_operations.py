@@ -28,20 +28,20 @@ def refused(call: Any, **arguments: Any) -> tuple[str, str]:
 
 
 def test_a_batch_has_values_and_errors_for_secrets_that_cannot_be_read(secrets: Any) -> None:
-    found = secrets.batch_get_secret_value(SecretIdList=["batch-b", "nothing", "empty", "batch-a"])
-    assert [(each["Name"], each["SecretString"]) for each in found["SecretValues"]] == [
+    result = secrets.batch_get_secret_value(SecretIdList=["batch-b", "nothing", "empty", "batch-a"])
+    assert [(secret_value["Name"], secret_value["SecretString"]) for secret_value in result["SecretValues"]] == [
         ("batch-b", "value of batch-b"),
         ("batch-a", "value of batch-a"),
     ]
-    assert [(each["SecretId"], each["ErrorCode"]) for each in found["Errors"]] == [
+    assert [(error["SecretId"], error["ErrorCode"]) for error in result["Errors"]] == [
         ("nothing", "ResourceNotFoundException"),
         ("empty", "ResourceNotFoundException"),
     ]
     by_name: Any = {"Filters": [{"Key": "name", "Values": ["batch-"]}], "MaxResults": 2}
     page = secrets.batch_get_secret_value(**by_name)
-    assert [each["Name"] for each in page["SecretValues"]] == ["batch-a", "batch-b"]
+    assert [secret_value["Name"] for secret_value in page["SecretValues"]] == ["batch-a", "batch-b"]
     page = secrets.batch_get_secret_value(**by_name, NextToken=page["NextToken"])
-    assert ([each["Name"] for each in page["SecretValues"]], "NextToken" in page) == (["batch-c"], False)
+    assert ([secret_value["Name"] for secret_value in page["SecretValues"]], "NextToken" in page) == (["batch-c"], False)
     for wrong in ({}, {"SecretIdList": ["a"], "Filters": []}, {"SecretIdList": ["batch-a"], "MaxResults": 1}):
         assert refused(secrets.batch_get_secret_value, **wrong)[0] == "InvalidParameterException"
 
@@ -86,14 +86,14 @@ def test_a_batch_has_the_same_answers_as_single_reads(server: RunningServer, sec
     assert refused(reader.batch_get_secret_value, SecretIdList=["batch-a"])[0] == "AccessDeniedException"
     both = [allow("secretsmanager:BatchGetSecretValue", "*"), allow("secretsmanager:GetSecretValue", one)]
     iam.put_user_policy(**put, PolicyDocument=policy(*both))
-    found = reader.batch_get_secret_value(SecretIdList=["batch-a", "batch-b"])
-    assert [each["Name"] for each in found["SecretValues"]] == ["batch-a"]
-    assert [(each["SecretId"], each["ErrorCode"]) for each in found["Errors"]] == [("batch-b", "AccessDeniedException")]
+    result = reader.batch_get_secret_value(SecretIdList=["batch-a", "batch-b"])
+    assert [secret_value["Name"] for secret_value in result["SecretValues"]] == ["batch-a"]
+    assert [(error["SecretId"], error["ErrorCode"]) for error in result["Errors"]] == [("batch-b", "AccessDeniedException")]
     by_filter = {"Filters": [{"Key": "name", "Values": ["batch-"]}]}
     assert refused(reader.batch_get_secret_value, **by_filter)[0] == "AccessDeniedException"
     iam.put_user_policy(**put, PolicyDocument=policy(*both, allow("secretsmanager:ListSecrets", "*")))
-    found = reader.batch_get_secret_value(**by_filter)
-    assert ([each["Name"] for each in found["SecretValues"]], len(found["Errors"])) == (["batch-a"], 2)
+    result = reader.batch_get_secret_value(**by_filter)
+    assert ([secret_value["Name"] for secret_value in result["SecretValues"]], len(result["Errors"])) == (["batch-a"], 2)
 
 
 @pytest.mark.parametrize(
@@ -152,9 +152,9 @@ def test_labels_move_between_versions(secrets: Any) -> None:
 
 
 def test_a_secret_without_a_policy_has_no_policy_member(secrets: Any) -> None:
-    found = secrets.get_resource_policy(SecretId="batch-a")
-    assert found["Name"] == "batch-a"
-    assert "ResourcePolicy" not in found
+    resource_policy = secrets.get_resource_policy(SecretId="batch-a")
+    assert resource_policy["Name"] == "batch-a"
+    assert "ResourcePolicy" not in resource_policy
     assert refused(secrets.get_resource_policy, SecretId="nothing")[0] == "ResourceNotFoundException"
     assert refused(secrets.create_secret, Name="copied", AddReplicaRegions=[{"Region": "eu-west-1"}])[1].startswith(
         "AddReplicaRegions"

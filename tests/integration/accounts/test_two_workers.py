@@ -29,7 +29,7 @@ def test_accounts_start_in_every_worker_once() -> None:
                 except ClientError as error:
                     if error.response["Error"]["Code"] != "AlreadyExistsException":
                         raise
-                arns = [each["RegistryArn"] for each in glue.list_registries()["Registries"]]  # type: ignore[attr-defined]
+                arns = [registry["RegistryArn"] for registry in glue.list_registries()["Registries"]]  # type: ignore[attr-defined]
                 seen.append((role, arns))
             except BaseException as error:  # noqa: BLE001 -- raised below
                 wrong.append(error)

@@ -13,14 +13,14 @@ from benchmarks.__main__ import SUITES
 _ROOT = Path(__file__).parents[3]
 _SPARK = (("durability", "decode"), ("pipeline",), ("compact",))
 """Those with a Spark, by the JVM that they can share: its lake and class path are those of the first."""
-_PYTHON = [name for name in SUITES if not any(name in each for each in _SPARK)]
+_PYTHON = [name for name in SUITES if not any(name in item for item in _SPARK)]
 
 
 @pytest.mark.parametrize(
     "suites",
     [
         pytest.param(_PYTHON, id="python"),
-        *(pytest.param(each, id=each[0], marks=[pytest.mark.jvm, pytest.mark.spark]) for each in _SPARK),
+        *(pytest.param(item, id=item[0], marks=[pytest.mark.jvm, pytest.mark.spark]) for item in _SPARK),
     ],
 )
 def test_every_benchmark_runs(suites: Sequence[str], tmp_path: Path) -> None:

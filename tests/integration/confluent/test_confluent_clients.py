@@ -138,8 +138,12 @@ def test_metadata_and_aliases(client: SchemaRegistryClient) -> None:
     assert owned.schema_id != plain
     client.register_schema("owned", Schema(V2, "AVRO", metadata=Metadata(None, MetadataProperties({"owner": "bob"}), None)))
     client.clear_caches()
-    found = client.get_latest_with_metadata("owned", {"owner": "ana"})
-    assert (found.version, found.schema_id, found.schema.metadata) == (1, owned.schema_id, metadata)
+    latest_with_metadata = client.get_latest_with_metadata("owned", {"owner": "ana"})
+    assert (latest_with_metadata.version, latest_with_metadata.schema_id, latest_with_metadata.schema.metadata) == (
+        1,
+        owned.schema_id,
+        metadata,
+    )
     assert client.lookup_schema("owned", Schema(V1, "AVRO", metadata=metadata)).schema_id == owned.schema_id
     write = AvroSerializer(
         client, None, conf={"auto.register.schemas": False, "use.latest.with.metadata": {"owner": "ana"},
@@ -210,7 +214,7 @@ def test_protobuf_records_round_trip_with_references(client: SchemaRegistryClien
     latest = client.get_latest_version("proto-flight-value")
     assert "message Flight {" in str(latest.schema.schema_str)
     assert latest.schema.references is not None
-    assert [(each.name, each.version) for each in latest.schema.references] == [("penstock_city.proto", 1)]
+    assert [(reference.name, reference.version) for reference in latest.schema.references] == [("penstock_city.proto", 1)]
     assert client.get_latest_version("penstock_city.proto").schema.schema_type == "PROTOBUF"
 
 
@@ -270,7 +274,9 @@ def test_the_rest_of_the_clients_calls(client: SchemaRegistryClient) -> None:
     assert client.get_versions("calls") == [1]
     assert client.get_version("calls", 1).schema_id == registered
     assert "calls" in client.get_subjects_by_schema_id(registered)
-    assert ("calls", 1) in [(each.subject, each.version) for each in client.get_schema_versions(registered)]
+    assert ("calls", 1) in [
+        (schema_version.subject, schema_version.version) for schema_version in client.get_schema_versions(registered)
+    ]
     assert set(client.get_schema_types()) == {"AVRO", "JSON", "PROTOBUF"}
     # Declared as a string, but in fact a mapping.
     answer: object = client.set_compatibility("calls", "FULL")
@@ -292,16 +298,16 @@ def test_a_configuration_beside_the_level(client: SchemaRegistryClient) -> None:
     def metadata(**properties: str) -> Metadata:
         return Metadata(tags=None, properties=MetadataProperties(properties), sensitive=[])
 
-    wanted = ServerConfig(
+    expected = ServerConfig(
         compatibility=ConfigCompatibilityLevel.BACKWARD,
         compatibility_group="major",
         default_metadata=metadata(owner="nobody", major="1"),
         override_metadata=metadata(team="core"),
     )
-    client.set_config("grouped", wanted)
+    client.set_config("grouped", expected)
     said = client.get_config("grouped")
     assert (said.compatibility_level, said.compatibility_group) == ("BACKWARD", "major")
-    assert (said.default_metadata, said.override_metadata) == (wanted.default_metadata, wanted.override_metadata)
+    assert (said.default_metadata, said.override_metadata) == (expected.default_metadata, expected.override_metadata)
     client.register_schema("grouped", Schema(V1, "AVRO"))
     merged = client.get_latest_version("grouped").schema.metadata
     assert merged is not None
@@ -320,7 +326,7 @@ def test_contexts(client: SchemaRegistryClient, connect: Connect, server: Runnin
     assert client.get_latest_version(":.team:orders").schema_id == schema_id
     assert connect(path="/contexts/.team").get_schema(schema_id).schema_str == V1
     glue = server.client("glue").list_schemas(RegistryId={"RegistryName": "team"})
-    assert [each["SchemaName"] for each in glue["Schemas"]] == ["orders"]
+    assert [schema["SchemaName"] for schema in glue["Schemas"]] == ["orders"]
     frame = AvroSerializer(inside, V1)({"a": 1}, context("flights"))
     assert AvroDeserializer(connect(path="/contexts/.team"))(frame, context("flights")) == {"a": 1}
 

@@ -124,7 +124,7 @@ def test_schemas_that_cannot_be_copied_are_reported(servers: Servers) -> None:
         rest.delete("mode")
     status, report, said = run(source, target, "--prefix", "used", "--context", "busy")
     assert status == 4
-    assert [(each["subject"], each["version"]) for each in report["differences"]] == [("used", 1)]
+    assert [(difference["subject"], difference["version"]) for difference in report["differences"]] == [("used", 1)]
     assert "Overwrite new schema with id" in report["differences"][0]["what"]
     assert "differ" in said
 

@@ -55,8 +55,8 @@ def place() -> Iterator[tuple[str, str]]:
         with database.engine.begin() as connection:
             connection.exec_driver_sql(TABLES)
         database.close()
-        found = urlsplit(url)
-        yield f"127.0.0.1:{found.port}", found.path.strip("/")
+        result = urlsplit(url)
+        yield f"127.0.0.1:{result.port}", result.path.strip("/")
 
 
 @pytest.fixture
@@ -85,7 +85,7 @@ def world(tmp_path: Path, place: tuple[str, str], dynamodb: DynamoDBLocal) -> It
 
 
 def columns(world: World, name: str) -> dict[str, Any]:
-    return {each.name: each.type for each in world.catalog.table("air", name).storage.columns}
+    return {column.name: column.type for column in world.catalog.table("air", name).storage.columns}
 
 
 def test_postgresqls_tables_come_with_their_types(world: World, place: tuple[str, str]) -> None:
@@ -108,7 +108,7 @@ def test_postgresqls_tables_come_with_their_types(world: World, place: tuple[str
     assert {name: made.parameters[name] for name in ("classification", "connectionName", "typeOfData")} == {
         "classification": "postgresql", "connectionName": "db", "typeOfData": "table"
     }  # fmt: skip
-    price = next(each for each in made.storage.columns if each.name == "price")
+    price = next(column for column in made.storage.columns if column.name == "price")
     assert (price.comment, price.parameters) == ("in euro", {"rawType": "numeric(10,2)"})
     assert world.crawl().tally.changes == ()
     world.crawls.update("c", lambda crawler: replace(crawler, others=(replace(target, path=f"{database}/air/fl%"),)))

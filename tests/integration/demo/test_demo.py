@@ -62,13 +62,17 @@ def test_nothing_outlives_a_demo_that_is_ended(tmp_path: Path, number: int) -> N
     try:
         # The job is the last to start; Spark's Java is there a moment later.
         eventually(
-            lambda: sum("java" in each.name() for each in children(demo.pid)) == 2, "the broker and Spark in Java", 150
+            lambda: sum("java" in child.name() for child in children(demo.pid)) == 2, "the broker and Spark in Java", 150
         )
         started = children(demo.pid)
     finally:
         demo.send_signal(number)
         status = demo.wait(120)
-    eventually(lambda: not [each for each in started if each.is_running() and each.status() != "zombie"], "all ended", 60)
+    eventually(
+        lambda: not [process for process in started if process.is_running() and process.status() != "zombie"],
+        "all ended",
+        60,
+    )
     assert status == (130 if number == signal.SIGINT else -number), (tmp_path / "said").read_text()
     assert "Traceback" not in (tmp_path / "said").read_text()
     assert not [line for line in _processes() if str(home) in line]

@@ -14,12 +14,12 @@ OUT = Path(os.environ["OUT"])
 
 def entries(event: dict[str, Any]) -> Iterator[tuple[str, Any, str]]:
     if "Records" in event:
-        for each in event["Records"]:
-            place = each["eventID"].partition(":")
-            yield place[0], each["kinesis"]["sequenceNumber"], base64.b64decode(each["kinesis"]["data"]).decode()
+        for record in event["Records"]:
+            place = record["eventID"].partition(":")
+            yield place[0], record["kinesis"]["sequenceNumber"], base64.b64decode(record["kinesis"]["data"]).decode()
     for name, group in event.get("records", {}).items():
-        for each in group:
-            yield name, each["offset"], base64.b64decode(each["value"] or "").decode(errors="replace")
+        for item in group:
+            yield name, item["offset"], base64.b64decode(item["value"] or "").decode(errors="replace")
 
 
 def note(name: str, lines: Iterable[dict[str, Any]]) -> None:
@@ -29,9 +29,9 @@ def note(name: str, lines: Iterable[dict[str, Any]]) -> None:
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
-    found = list(entries(event))
-    note("begun", [{"id": context.aws_request_id, "pid": os.getpid(), "count": len(found)}])
-    for _, _, value in found:
+    results = list(entries(event))
+    note("begun", [{"id": context.aws_request_id, "pid": os.getpid(), "count": len(results)}])
+    for _, _, value in results:
         if os.environ.get("POISON") and os.environ["POISON"] in value:
             raise ValueError(f"poison in {value}")
         if value == os.environ.get("KILLER") and not (OUT / "killed").exists():
@@ -41,7 +41,7 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     deadline = time.monotonic() + 60
     while (OUT / "hold").exists() and time.monotonic() < deadline:
         time.sleep(0.02)
-    note("done", [{"p": p, "o": o, "v": v} for p, o, v in found])
+    note("done", [{"p": p, "o": o, "v": v} for p, o, v in results])
     return {}
 
 

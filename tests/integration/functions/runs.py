@@ -129,8 +129,8 @@ def committed(broker: Broker, group: str, topic: str, partitions: int) -> list[i
     """The group's offsets by partition."""
     consumer = Consumer({**broker.client_settings, "group.id": group})
     try:
-        found = consumer.committed([TopicPartition(topic, each) for each in range(partitions)], timeout=120)
-        return [each.offset for each in found]
+        topic_partitions = consumer.committed([TopicPartition(topic, index) for index in range(partitions)], timeout=120)
+        return [topic_partition.offset for topic_partition in topic_partitions]
     finally:
         consumer.close()
 

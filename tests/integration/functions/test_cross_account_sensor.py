@@ -126,21 +126,21 @@ def _send(accounts: Accounts, event: str) -> dict[str, Any]:
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
+    document: dict[str, Any] = json.loads(done.stdout)
+    return document
 
 
 def _fields(accounts: Accounts) -> list[list[str]]:
     """The fields of each registered version, in the order of the versions."""
     glue = accounts.server.client("glue")
     listed = glue.list_schema_versions(SchemaId={"RegistryName": "streams", "SchemaName": "sensor"})["Schemas"]
-    found = {
+    results = {
         item["VersionNumber"]: json.loads(
             glue.get_schema_version(SchemaVersionId=item["SchemaVersionId"])["SchemaDefinition"]
         )
         for item in listed
     }
-    return [[field["name"] for field in found[number]["fields"]] for number in sorted(found)]
+    return [[field["name"] for field in results[number]["fields"]] for number in sorted(results)]
 
 
 def test_the_demo_of_the_seed(accounts: Accounts, broker: Broker, dynamodb: DynamoDBLocal, tmp_path: Path) -> None:
@@ -154,8 +154,8 @@ def test_the_demo_of_the_seed(accounts: Accounts, broker: Broker, dynamodb: Dyna
     make_topic(broker, "sensor-failed")
 
     def items() -> list[dict[str, Any]]:
-        found = table.scan(TableName="sensors", ConsistentRead=True)["Items"]
-        return sorted(found, key=lambda item: int(item["timestamp"]["N"]))
+        result = table.scan(TableName="sensors", ConsistentRead=True)["Items"]
+        return sorted(result, key=lambda item: int(item["timestamp"]["N"]))
 
     log = tmp_path / "consumer.log"
     command = [sys.executable, "-m", "penstock", "functions", "run", str(EXAMPLES / "consumer.yaml")]

@@ -83,7 +83,7 @@ def test_records_are_decoded_by_their_schema_before_filters_see_them(
     assert function.wait() == 0, function.log.read_text()
     assert [json.loads(value) for value in function.done()] == [{"t": 8, "b": "/w=="}, {"t": 9, "b": "/w=="}]
     failed = [json.loads(path.read_text()) for path in (function.folder / "failed").rglob("*.json")]
-    conditions = {json.loads(each["payload"])["records"]["fn-avro-0"][0]["offset"]: each for each in failed}
+    conditions = {json.loads(item["payload"])["records"]["fn-avro-0"][0]["offset"]: item for item in failed}
     assert conditions[10]["requestContext"]["condition"] == "DESERIALIZATION_ERROR"
     assert conditions[11]["requestContext"]["condition"] == "SCHEMA_NOT_FOUND"
     payload = json.loads(conditions[10]["payload"])["records"]["fn-avro-0"][0]

@@ -70,8 +70,8 @@ def test_json_whose_records_disagree_keeps_every_value_in_its_own_type(glue_cont
     ) == g.StructType([g.Field("w", kind)])
     plain = without_marks(frame)
     assert not has_choice(plain.schema)
-    found = [json.loads(text) for text in plain.orderBy("line", "big.double").toJSON().collect()]
-    assert found == [
+    results = [json.loads(text) for text in plain.orderBy("line", "big.double").toJSON().collect()]
+    assert results == [
         {
             "provider id": {"int": 1},
             "n.m": [{"int": 1}, {"string": "x"}, {"struct": {"q": 2.5}}],
@@ -131,5 +131,5 @@ def test_numbers_of_a_stream_have_one_type_in_every_batch(glue_context: GlueCont
 def test_empty_arrays_and_nulls_within_a_choice_have_no_type(glue_context: GlueContext) -> None:
     texts = [('{"a": {"b": [], "c": null}, "d": [[]]}',), ('{"a": 5, "d": [1], "e": {}}',)]
     frame = json_frame(glue_context.createDataFrame(texts, "text STRING").coalesce(1), "text").frame
-    found = [json.loads(row) for row in without_marks(frame).toJSON().collect()]
-    assert found == [{"a": {"struct": {"b": []}}, "d": [{"array": []}]}, {"a": {"int": 5}, "d": [{"int": 1}], "e": {}}]
+    results = [json.loads(row) for row in without_marks(frame).toJSON().collect()]
+    assert results == [{"a": {"struct": {"b": []}}, "d": [{"array": []}]}, {"a": {"int": 5}, "d": [{"int": 1}], "e": {}}]

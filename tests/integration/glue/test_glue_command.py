@@ -119,7 +119,7 @@ print(*(line for line in properties.splitlines() if "spark.a" in line or "lock-i
     lake = environment | {"PENSTOCK_LAKE": str(bucket.parent)}
     done = ended(command(tmp_path, script, *given), lake)
     assert (done.returncode, done.stdout.splitlines()[0]) == (0, "module archive"), done.stderr
-    assert all(each in done.stdout for each in ("spark.a=", "spark.ab=", str(bucket / "drivers.jar"), "aws-msk-iam-auth")), (
+    assert all(name in done.stdout for name in ("spark.a=", "spark.ab=", str(bucket / "drivers.jar"), "aws-msk-iam-auth")), (
         done.stdout
     )
     assert "lock-impl" not in done.stdout

@@ -152,7 +152,7 @@ def test_the_articles_programs_as_printed(
     assert ids(kept) == list(range(1, 20))
     assert kept[0]["event_timestamp"].isoformat() == "2026-11-21T14:00:01+00:00"
     assert set(kept[0]) == {"event_id", "user_id", "event_type", "amount", "currency", "metadata", "event_timestamp"}
-    assert not [each for each in hour.parent.iterdir() if each.name.startswith(".")]
+    assert not [path for path in hour.parent.iterdir() if path.name.startswith(".")]
 
     # Kafka, the same function: what is no JSON has no event_id, and is filtered out with the amount of 0.
     assert ids(rows(bucket / "transactions")) == list(range(1, 10))

@@ -146,14 +146,14 @@ def ruleset(rules: list[str]) -> str:
 
 
 def test_every_rule_has_its_outcome(orders: DynamicFrame, known: DynamicFrame, lake: Path) -> None:
-    found = EvaluateDataQuality.apply(
+    result = EvaluateDataQuality.apply(
         frame=orders,
         ruleset=ruleset([rule for rule, *_ in RULES]),
         publishing_options={"dataQualityEvaluationContext": "all", "resultsS3Prefix": "s3://lk/quality/none/"},
         additional_data_sources={"known": known, "primary_again": orders},
     )
-    assert found.toDF().columns == ["Rule", "Outcome", "FailureReason", "EvaluatedMetrics", "EvaluatedRule"]
-    outcomes = found.toDF().collect()
+    assert result.toDF().columns == ["Rule", "Outcome", "FailureReason", "EvaluatedMetrics", "EvaluatedRule"]
+    outcomes = result.toDF().collect()
     assert [row.Rule for row in outcomes] == [rule for rule, *_ in RULES]
     wrong = []
     for row, (_, passes, reason, metric, value) in zip(outcomes, RULES, strict=True):
@@ -178,19 +178,19 @@ def test_rows_have_the_rules_that_they_pass_fail_and_skip(orders: DynamicFrame, 
         "RowCount > 0",
     ]
     age, complete, unique, reference, either, count = rules
-    found = EvaluateDataQuality().process_rows(
+    process_rows = EvaluateDataQuality().process_rows(
         frame=orders,
         ruleset=ruleset(rules),
         publishing_options={"dataQualityEvaluationContext": "rows", "enableDataQualityCloudWatchMetrics": True},
         additional_options={"performanceTuning.caching": "CACHE_NOTHING", "observations.scope": "ALL"},
         additional_data_sources={"known": known},
     )
-    assert sorted(found.keys()) == ["originalData", "rowLevelOutcomes", "ruleOutcomes"]
-    assert found["originalData"] is orders
-    assert [row.Outcome for row in found["ruleOutcomes"].toDF().collect()] == [
+    assert sorted(process_rows.keys()) == ["originalData", "rowLevelOutcomes", "ruleOutcomes"]
+    assert process_rows["originalData"] is orders
+    assert [row.Outcome for row in process_rows["ruleOutcomes"].toDF().collect()] == [
         *("Failed", "Passed", "Failed", "Passed", "Failed", "Passed")
     ]
-    rows = {row["order-id"]: row.asDict() for row in found["rowLevelOutcomes"].toDF().collect()}
+    rows = {row["order-id"]: row.asDict() for row in process_rows["rowLevelOutcomes"].toDF().collect()}
 
     def lists(number: int) -> list[Any]:
         return [rows[number][f"DataQualityRules{name}"] for name in ("Pass", "Fail", "Skip")]
@@ -217,8 +217,8 @@ def test_results_are_written_and_read_by_dynamic_rules(orders: DynamicFrame, lak
     second = EvaluateDataQuality.apply(frame=orders, ruleset=text, publishing_options=options).toDF().first()
     assert second is not None
     assert (second.Outcome, second.EvaluatedRule) == ("Passed", "RowCount >= 3.0")
-    written = [json.loads(each.read_text()) for each in (lake / "lk" / "quality").glob("part-*")]
-    newest = max(written, key=lambda each: str(each["CompletedOn"]))
+    written = [json.loads(item.read_text()) for item in (lake / "lk" / "quality").glob("part-*")]
+    newest = max(written, key=lambda item: str(item["CompletedOn"]))
     assert newest["RuleResults"][0]["Result"] == "PASS"
     assert newest["AnalyzerResults"][0]["EvaluatedMetrics"] == {"Column.age.Minimum": 30.0, "Column.age.Maximum": 50.0}
     assert newest["AnalyzerResults"][1]["EvaluatedMetrics"] == {"Column.age.Completeness": 0.75}

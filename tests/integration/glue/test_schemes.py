@@ -29,7 +29,7 @@ def test_a_bucket_is_the_same_folder_by_each_scheme(glue_context: GlueContext, s
     assert isinstance(frame, DynamicFrame)
     glue_context.write_dynamic_frame.from_options(frame, "s3", {"path": folder}, format="parquet")
     files = list((spark_lake / "lk" / f"by-{scheme}").glob("*.parquet"))
-    assert sorted(value for each in files for value in pq.read_table(each).column("a").to_pylist()) == [1, 1, 2, 2]
+    assert sorted(value for file in files for value in pq.read_table(file).column("a").to_pylist()) == [1, 1, 2, 2]
 
 
 @pytest.mark.parametrize("root", ["s3://roots/", "s3://roots"])
@@ -61,15 +61,15 @@ def test_a_whole_bucket_is_read_and_written(glue_context: GlueContext, spark_lak
     assert spark.sparkContext.textFile("s3://roots/*.json,s3://roots/a.json").count() == 2
     assert spark.sparkContext.wholeTextFiles(f"{root.rstrip('/')}/*.json").values().collect() == ['{"a": 1}\n']
     spark.sparkContext.parallelize(["x"], 1).saveAsTextFile(f"{root.rstrip('/')}/text/1")
-    assert sorted(each.name for each in (bucket / "text/1").iterdir()) == ["part-00000"]
+    assert sorted(path.name for path in (bucket / "text/1").iterdir()) == ["part-00000"]
 
 
 def test_inferred_columns_of_a_stream_are_in_the_order_of_their_names(glue_context: GlueContext) -> None:
     texts = ['{"b": {"y": 1, "x": [{"q": 1, "p": 2}]}, "a": 1}', '{"c": 1, "B2": 2}']
-    frame = glue_context.createDataFrame([(each,) for each in texts], "text STRING")
-    found = json_frame(frame, "text", wide=True).frame
-    assert found.schema.simpleString() == (
+    frame = glue_context.createDataFrame([(text,) for text in texts], "text STRING")
+    data_frame = json_frame(frame, "text", wide=True).frame
+    assert data_frame.schema.simpleString() == (
         "struct<B2:bigint,a:bigint,b:struct<x:array<struct<p:bigint,q:bigint>>,y:bigint>,c:bigint>"
     )
     by_spark = glue_context.spark_session.read.json(frame.rdd.map(lambda row: row[0]))
-    assert by_spark.schema.simpleString() == found.schema.simpleString()
+    assert by_spark.schema.simpleString() == data_frame.schema.simpleString()

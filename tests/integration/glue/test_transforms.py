@@ -95,7 +95,7 @@ def test_choices_are_resolved_by_each_action(mixed: DynamicFrame, glue_context: 
     assert rows(struct)[0]["items"] == [{"price": {"int": 1, "string": None}}, {"price": {"int": None, "string": "2"}}]
     project = mixed.resolveChoice(specs=[("id", "project:string"), ("items[].price", "project:double")])
     assert [row["id"] for row in rows(project)] == [None, "x", "7"]
-    assert [each["price"] for each in rows(project)[0]["items"]] == [None, None]
+    assert [item["price"] for item in rows(project)[0]["items"]] == [None, None]
     assert mixed.toDF([ResolveOption("id", "Project", s.LongType())]).schema["id"].dataType == s.LongType()
     assert mixed.toDF().schema["id"].dataType.simpleString() == "struct<long:bigint,string:string>"
     assert mixed.toDF([ResolveOption("id", "Project", DoubleType())]).where("id is not null").count() == 0
@@ -115,9 +115,9 @@ def test_names_of_the_library_that_few_scripts_use(mixed: DynamicFrame, glue_con
 
 def test_a_frame_takes_a_schema_that_is_wider(mixed: DynamicFrame) -> None:
     wider = g.StructType([g.Field("id", g.DoubleType()), g.Field("more", g.DateType())])
-    found = mixed.select_fields(["id"]).with_frame_schema(lambda: wider)
-    assert tree(found) == ["|-- id: choice", "|    |-- double", "|    |-- long", "|    |-- string", "|-- more: date"]
-    assert rows(found)[0] == {"id": {"double": None, "long": 10000000001, "string": None}, "more": None}
+    dynamic_frame = mixed.select_fields(["id"]).with_frame_schema(lambda: wider)
+    assert tree(dynamic_frame) == ["|-- id: choice", "|    |-- double", "|    |-- long", "|    |-- string", "|-- more: date"]
+    assert rows(dynamic_frame)[0] == {"id": {"double": None, "long": 10000000001, "string": None}, "more": None}
 
 
 def test_what_cannot_be_resolved_is_an_error(mixed: DynamicFrame, caplog: pytest.LogCaptureFixture) -> None:
@@ -142,7 +142,7 @@ def test_a_mapping_takes_values_of_its_source_type_only(
     assert [row["key"]["id"] for row in rows(mapped)] == ["10000000001", None, None]
     numbers = frame_of(glue_context, '{"price": 0.30275, "n": 5, "s": {"a": 1}, "l": [1, 2]}')
     with caplog.at_level(logging.WARNING, "awsglue"):
-        found = numbers.apply_mapping(
+        dynamic_frame = numbers.apply_mapping(
             [
                 ("price", "double", "price", "decimal"),
                 ("n", "long", "n", "long"),
@@ -153,12 +153,12 @@ def test_a_mapping_takes_values_of_its_source_type_only(
                 ("l", "array", "l", "array<string>"),
             ]
         )
-    (row,) = rows(found)
-    assert tree(found)[:3] == ["|-- price: decimal", "|-- n: long", "|-- m: double"]
+    (row,) = rows(dynamic_frame)
+    assert tree(dynamic_frame)[:3] == ["|-- price: decimal", "|-- n: long", "|-- m: double"]
     assert (str(row["price"]), row["n"], row["m"]) == ("0.30", None, 5.0)
     assert "`n` is int and its mapping says long, so `n` is null, as on AWS" in caplog.text
     assert (row["s"], row["wide"], row["text"], row["l"]) == ({"a": 1}, {"a": 1}, '{"a":1}', ["1", "2"])
-    assert tree(found)[5:7] == ["|-- wide: struct", "|    |-- a: long"]
+    assert tree(dynamic_frame)[5:7] == ["|-- wide: struct", "|    |-- a: long"]
     for wrong, why in (
         (("n", "int", "n", "struct"), "A int cannot become a struct"),
         (("n", "int", "n", "number"), r"'number' is not a type: \[\w+"),
@@ -239,7 +239,7 @@ def test_functions_keep_the_types_of_fields_that_they_do_not_change(mixed: Dynam
     assert (tree(same), rows(same)) == (tree(mixed), rows(mixed))
     seen = mixed.mapPartitionsWithIndex(lambda index, records: [{"part": index, "n": len(list(records))}])
     assert rows(seen) == [{"part": 0, "n": 3}]
-    assert rows(mixed.mapPartitions(lambda records: ({"name": each["name"]} for each in records)))[2] == {"name": "c"}
+    assert rows(mixed.mapPartitions(lambda records: ({"name": item["name"]} for item in records)))[2] == {"name": "c"}
 
 
 def test_the_legislators_are_joined_and_relationalized_as_in_aws_s_tutorial(
@@ -397,7 +397,7 @@ def test_glue_studio_s_transforms_are_methods_of_both_kinds_of_frames(glue_conte
     assert (row["year"], row["month"], row["hour"]) == ("2024", "01", "03:04:05")
     assert (row["y"], row["m"], row["none"]) == ("2024", "01", None)
     assert (row["json_k"], row["o_p"], len(row["now"]), made.getNumPartitions()) == (1, {"q": 1}, 4, 2)
-    assert [each["tag"] for each in rows(frame.gs_explode(colName="tags", newCol="tag"))] == ["x", "y"]
+    assert [entry["tag"] for entry in rows(frame.gs_explode(colName="tags", newCol="tag"))] == ["x", "y"]
     extracted = frame.gs_extract_json(colName="json", jsonPaths="k,$['k'], z.y", colList="k, again, none", dropCol=True)
     assert [(row["k"], row["again"], row["none"]) for row in rows(extracted)] == [("1", "1", None)]
     assert "json" not in extracted.toDF().columns
@@ -407,16 +407,16 @@ def test_glue_studio_s_transforms_are_methods_of_both_kinds_of_frames(glue_conte
     plain: Any = glue_context.createDataFrame(values, "g string, c string, v int")
     assert plain.gs_null_rows().count() == 3
     kept = plain.gs_null_rows(extended=True)
-    assert [each.asDict() for each in kept.gs_pivot(aggCol="v", aggFunction="sum", colList=["c"]).collect()] == [
+    assert [item.asDict() for item in kept.gs_pivot(aggCol="v", aggFunction="sum", colList=["c"]).collect()] == [
         {"g": "a", "k": 1, "l": 2}
     ]
-    assert len({each["id"] for each in kept.gs_uuid(colName="id").collect()}) == 2
+    assert len({item["id"] for item in kept.gs_uuid(colName="id").collect()}) == 2
     numbered = kept.repartition(2).gs_sequence_id().gs_sequence_id(colName="run", unique=True)
     assert [numbered.schema[name].dataType.simpleString() for name in ("id", "run")] == ["bigint", "decimal(38,0)"]
     # The time of the call in milliseconds, then the identifier.
-    found = [(each["id"], *divmod(int(each["run"]), 10**19)) for each in numbered.collect()]
-    assert len({identifier for identifier, _, _ in found}) == 2
-    assert all(identifier == rest and abs(at / 1000 - time.time()) < 60 for identifier, at, rest in found)
+    results = [(item["id"], *divmod(int(item["run"]), 10**19)) for item in numbered.collect()]
+    assert len({identifier for identifier, _, _ in results}) == 2
+    assert all(identifier == rest and abs(at / 1000 - time.time()) < 60 for identifier, at, rest in results)
     with pytest.raises(InvalidInput, match="colType is 'epoch'"):
         frame.gs_to_timestamp(colName="n", colType="epoch")
     with pytest.raises(InvalidInput, match="aggFunction is 'eval'"):
@@ -436,11 +436,11 @@ def test_sensitive_data_is_detected_classified_and_redacted_as_glue_studio_s_scr
     )
     detector = EntityDetector()
     types = ["PHONE_NUMBER", "EMAIL", "CREDIT_CARD", "DATE"]
-    found = detector.detect(people, types, "Detected")
-    assert found.toDF().schema["Detected"].dataType.simpleString() == (
+    dynamic_frame = detector.detect(people, types, "Detected")
+    assert dynamic_frame.toDF().schema["Detected"].dataType.simpleString() == (
         "map<string,array<struct<entityType:string,actionUsed:string,start:int,end:int>>>"
     )
-    first, second = rows(found)
+    first, second = rows(dynamic_frame)
 
     def entity(kind: str, start: int, end: int, action: str = "DETECT") -> dict[str, Any]:
         return {"entityType": kind, "actionUsed": action, "start": start, "end": end}
@@ -457,12 +457,14 @@ def test_sensitive_data_is_detected_classified_and_redacted_as_glue_studio_s_scr
 
     # What scripts do with the column: a function that replaces the texts at the places, the last ones first.
     def hidden(name: str, text: str, entities: dict[str, Any]) -> str:
-        for each in reversed(entities.get(name, [])):
-            text = text[: each["start"]] + "X" + text[each["end"] :]
+        for item in reversed(entities.get(name, [])):
+            text = text[: item["start"]] + "X" + text[item["end"] :]
         return text
 
     masked = (
-        found.toDF().withColumn("note", F.udf(hidden, useArrow=False)(F.lit("note"), "note", "Detected")).drop("Detected")
+        dynamic_frame.toDF()
+        .withColumn("note", F.udf(hidden, useArrow=False)(F.lit("note"), "note", "Detected"))
+        .drop("Detected")
     )
     assert [row.note for row in masked.collect()] == ["X and X", ""]
     # Half of the phone numbers and of the cards; of notes and days all that are not empty.
@@ -503,8 +505,8 @@ def test_a_record_lacks_the_fields_that_its_json_lacks(glue_context: GlueContext
         glue_context.createDataFrame([(text,) for text in texts], "text STRING").coalesce(1), "text", nulls=False
     )
     people = DynamicFrame.fromDF(made.frame, glue_context, "people")
-    wanted = people.filter(lambda row: not (row["share"] == 0))  # noqa: SIM201 - as Glue Studio writes it
-    assert ([row["name"] for row in rows(wanted)], wanted.errorsCount()) == (["b", "d"], 1)
+    expected = people.filter(lambda row: not (row["share"] == 0))  # noqa: SIM201 - as Glue Studio writes it
+    assert ([row["name"] for row in rows(expected)], expected.errorsCount()) == (["b", "d"], 1)
     assert [row["name"] for row in rows(people.filter(lambda row: "share" not in row))] == ["c"]
     # A field that is null in some record cannot be told from one that records lack.
     assert [row["name"] for row in rows(people.filter(lambda row: row["age"] is None))] == ["a", "d"]

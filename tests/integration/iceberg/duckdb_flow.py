@@ -33,8 +33,8 @@ def main() -> None:
     connection = connect(*sys.argv[1:])
 
     def rows(statement: str) -> list[Any]:
-        found: list[Any] = connection.execute(statement).fetchall()
-        return found
+        results: list[Any] = connection.execute(statement).fetchall()
+        return results
 
     answers = {"of_others": rows("SELECT id, name FROM lake.shared.made ORDER BY id")}
     rows("CREATE SCHEMA lake.duck")

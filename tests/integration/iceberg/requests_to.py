@@ -49,5 +49,5 @@ class Client:
         """Create a table, and return the answer."""
         answer = self.post(f"/namespaces/{namespace}/tables", {"name": name, "schema": SCHEMA, **more})
         assert answer.status_code == 200, answer.text
-        found: dict[str, Any] = answer.json()
-        return found
+        results: dict[str, Any] = answer.json()
+        return results

@@ -134,7 +134,7 @@ def test_policies_hold_for_each_route(world: World, catalog: RestCatalog, reader
     client = Client(world, get_token(world, *reader))
     home = f"/namespaces/{namespace}"
     assert client.get(f"{home}/tables/t").status_code == 200
-    assert [each["name"] for each in client.get(f"{home}/tables").json()["identifiers"]] == ["t"]
+    assert [identifier["name"] for identifier in client.get(f"{home}/tables").json()["identifiers"]] == ["t"]
     rename = {
         "source": {"namespace": [namespace], "name": "t"},
         "destination": {"namespace": [namespace], "name": "u"},
@@ -380,12 +380,12 @@ def test_decisions_and_failed_logins_are_in_the_audit_log(world: World, reader: 
     def recorded() -> bool:
         text = "".join(path.read_text() for path in (world.server.home / "audit").glob("*.jsonl"))
         events = [json.loads(line) for line in text.split("\n")[:-1]]
-        denied = [each for each in events if each["eventName"] == "CreateDatabase" and "audited" in json.dumps(each)]
-        failed = [each for each in events if each["eventSource"].startswith("iceberg")]
-        tokens = [each for each in events if each["eventName"] == "GetToken"]
-        decided = {(each["additionalEventData"]["decision"], each["userIdentity"].get("accessKeyId")) for each in tokens}
-        assert not any("mistyped" in json.dumps(each) for each in tokens)
+        denied = [event for event in events if event["eventName"] == "CreateDatabase" and "audited" in json.dumps(event)]
+        failed = [event for event in events if event["eventSource"].startswith("iceberg")]
+        tokens = [event for event in events if event["eventName"] == "GetToken"]
+        decided = {(token["additionalEventData"]["decision"], token["userIdentity"].get("accessKeyId")) for token in tokens}
+        assert not any("mistyped" in json.dumps(token) for token in tokens)
         told = {("allowed", reader[0]), ("failed login", reader[0])} <= decided
-        return told and any(each.get("errorCode") == "AccessDeniedException" for each in denied) and len(failed) > 1
+        return told and any(item.get("errorCode") == "AccessDeniedException" for item in denied) and len(failed) > 1
 
     eventually(recorded, "the denials are in the audit log", 15)

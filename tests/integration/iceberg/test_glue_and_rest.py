@@ -91,9 +91,9 @@ def test_a_commit_here_is_a_conflict_for_glue(catalog: RestCatalog, glue: Any, n
     table = catalog.create_table(f"{namespace}.t", ROWS.schema)
     read = glue.get_table(DatabaseName=namespace, Name="t")["Table"]
     table.append(ROWS)
-    wanted = {name: read[name] for name in ("Name", "StorageDescriptor", "Parameters", "TableType")}
+    expected = {name: read[name] for name in ("Name", "StorageDescriptor", "Parameters", "TableType")}
     with pytest.raises(glue.exceptions.ConcurrentModificationException):
-        glue.update_table(DatabaseName=namespace, TableInput=wanted, VersionId=read["VersionId"], SkipArchive=True)
+        glue.update_table(DatabaseName=namespace, TableInput=expected, VersionId=read["VersionId"], SkipArchive=True)
     now = glue.get_table(DatabaseName=namespace, Name="t")["Table"]
     assert now["Parameters"]["metadata_location"] == table.metadata_location
     assert now["Parameters"]["previous_metadata_location"] == read["Parameters"]["metadata_location"]
@@ -102,9 +102,11 @@ def test_a_commit_here_is_a_conflict_for_glue(catalog: RestCatalog, glue: Any, n
 def test_what_others_wrote_to_the_table_in_glue_stays(catalog: RestCatalog, glue: Any, namespace: str) -> None:
     table = catalog.create_table(f"{namespace}.t", ROWS.schema)
     read = glue.get_table(DatabaseName=namespace, Name="t")["Table"]
-    wanted = {name: read[name] for name in ("Name", "StorageDescriptor", "TableType")}
+    expected = {name: read[name] for name in ("Name", "StorageDescriptor", "TableType")}
     parameters = {**read["Parameters"], "team": "data"}
-    glue.update_table(DatabaseName=namespace, TableInput={**wanted, "Owner": "me", "Retention": 3, "Parameters": parameters})
+    glue.update_table(
+        DatabaseName=namespace, TableInput={**expected, "Owner": "me", "Retention": 3, "Parameters": parameters}
+    )
     table.refresh().append(ROWS)
     now = glue.get_table(DatabaseName=namespace, Name="t")["Table"]
     assert (now["Owner"], now["Retention"], now["Parameters"]["team"]) == ("me", 3, "data")

@@ -107,8 +107,8 @@ def test_files_are_for_who_may_select_all(world: World) -> None:
     maker = user(world, "maker", "CREATE_TABLE", resource={"Database": {"Name": "shop"}})
     schema = {"type": "struct", "schema-id": 0, "fields": []}
     for more in ({}, {"stage-create": True}):
-        wanted = {"name": "kept", "schema": schema, "location": "s3://lake/vault/kept", **more}
-        refusal = maker.post("/namespaces/shop/tables", wanted)
+        expected = {"name": "kept", "schema": schema, "location": "s3://lake/vault/kept", **more}
+        refusal = maker.post("/namespaces/shop/tables", expected)
         assert (refusal.status_code, "Required DATA_LOCATION_ACCESS" in refusal.text) == (403, True)
     assert maker.post("/namespaces/shop/tables", {"name": "kept", "schema": schema}).status_code == 200
     moving = {"requirements": [], "updates": [{"action": "set-location", "location": "s3://lake/vault/moved"}]}

@@ -124,8 +124,8 @@ def test_snapshots_are_expired_and_statistics_set(catalog: RestCatalog, namespac
     old = table.metadata.snapshots[0].snapshot_id
     table.maintenance.expire_snapshots().by_id(old).commit()
     loaded = catalog.load_table(f"{namespace}.t")
-    assert old not in {each.snapshot_id for each in loaded.metadata.snapshots}
-    assert old not in {each.snapshot_id for each in loaded.metadata.snapshot_log}
+    assert old not in {snapshot.snapshot_id for snapshot in loaded.metadata.snapshots}
+    assert old not in {item.snapshot_id for item in loaded.metadata.snapshot_log}
     assert loaded.scan().to_arrow().num_rows == 9
 
 
@@ -134,7 +134,7 @@ def test_only_referenced_snapshots_are_loaded_if_asked_for(world: World, catalog
     for _ in range(3):
         table.append(ROWS)
     refs = world.bearer(**{"snapshot-loading-mode": "refs"}).load_table(f"{namespace}.t")
-    assert [each.snapshot_id for each in refs.metadata.snapshots] == [table.metadata.current_snapshot_id]
+    assert [snapshot.snapshot_id for snapshot in refs.metadata.snapshots] == [table.metadata.current_snapshot_id]
 
 
 def test_a_table_is_made_in_a_transaction(catalog: RestCatalog, namespace: str) -> None:
@@ -180,7 +180,7 @@ def test_a_purge_removes_the_tables_files_and_no_others(world: World, catalog: R
     (folder / "data" / "foreign.txt").write_text("of another program")
     assert len(_files(folder)) > 6
     catalog.purge_table(f"{namespace}.t")
-    assert [each.name for each in _files(folder)] == ["foreign.txt"]
+    assert [file.name for file in _files(folder)] == ["foreign.txt"]
     assert kept.scan().to_arrow().num_rows == 3
 
 

@@ -59,14 +59,14 @@ def test_lists_come_in_pages(client: Client, namespace: str) -> None:
     names = [f"t{number}" for number in range(5)]
     for name in names:
         client.make_table(namespace, name)
-    found: list[str] = []
+    results: list[str] = []
     token: str | None = ""
     pages = 0
     while token is not None:
         page = client.get(f"/namespaces/{namespace}/tables?pageSize=2&pageToken={token}").json()
-        found += [each["name"] for each in page["identifiers"]]
+        results += [identifier["name"] for identifier in page["identifiers"]]
         token, pages = page["next-page-token"], pages + 1
-    assert (found, pages) == (names, 3)
+    assert (results, pages) == (names, 3)
     assert len(client.get(f"/namespaces/{namespace}/tables").json()["identifiers"]) == 5
     page = client.get("/namespaces?pageSize=1&pageToken=").json()
     assert len(page["namespaces"]) == 1
@@ -222,7 +222,7 @@ def test_views(client: Client, world: World, namespace: str) -> None:
 
     changed = replace("SELECT 2")
     assert changed.status_code == 200, changed.text
-    assert [each["version-id"] for each in changed.json()["metadata"]["versions"]] == [1, 2]
+    assert [item["version-id"] for item in changed.json()["metadata"]["versions"]] == [1, 2]
     assert error_of(replace("SELECT 3", view_uuid="00000000-0000-4000-8000-000000000000")) == (
         409,
         "CommitFailedException",

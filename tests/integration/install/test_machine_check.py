@@ -65,8 +65,8 @@ def test_a_missing_venv_module_is_reported(tmp_path: Path) -> None:
 def test_java_is_looked_at_without_the_environment(tmp_path: Path, java: str | None, words: tuple[str, ...]) -> None:
     # The PATH of a machine that has what check-machine itself runs on, and this java or none.
     for name in ("bash", "dirname", "env"):
-        found = next(Path(each) / name for each in ("/bin", "/usr/bin") if (Path(each) / name).exists())
-        (tmp_path / name).symlink_to(found)
+        path = next(Path(item) / name for item in ("/bin", "/usr/bin") if (Path(item) / name).exists())
+        (tmp_path / name).symlink_to(path)
     if java:
         program(tmp_path, "java", f"echo '    java.home = /opt/java'; echo '    java.specification.version = {java}'")
     python = str(Path(sys.executable).resolve())

@@ -26,7 +26,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[zipfile.ZipFile]
 
 
 def metadata(wheel: zipfile.ZipFile) -> Message:
-    [name] = [each for each in wheel.namelist() if each.endswith(".dist-info/METADATA")]
+    [name] = [item for item in wheel.namelist() if item.endswith(".dist-info/METADATA")]
     return Parser().parsestr(wheel.read(name).decode())
 
 

@@ -49,7 +49,7 @@ def hooks(run: str) -> None:
     """What operators of one's own call: the job is there, is made once, and its state is the run's."""
     hook = GlueJobHook(job_name="says", iam_role_name="etl", num_of_dpus=1, s3_bucket="lake")
     assert hook.get_or_create_glue_job() == "says"
-    assert [each["Name"] for each in hook.describe_jobs()["Jobs"]].count("says") == 1
+    assert [item["Name"] for item in hook.describe_jobs()["Jobs"]].count("says") == 1
     assert hook.get_job_state("says", run) == "SUCCEEDED"
     hook.print_job_logs("says", run, GlueJobHook.LogContinuationTokens())
 
@@ -102,5 +102,5 @@ with DAG("glue", start_date=datetime(2026, 1, 1), schedule=None) as dag:
 if __name__ == "__main__":
     initdb()
     found = dag.test()
-    states = {each.task_id: each.state for each in found.get_task_instances()}
+    states = {task_instance.task_id: task_instance.state for task_instance in found.get_task_instances()}
     print(json.dumps(states))

@@ -101,9 +101,9 @@ def test_an_operator_creates_its_job_and_shows_the_logs_of_its_run(dag: Dag) -> 
 
 def test_an_operator_uploads_its_script_and_updates_its_job_and_tags(dag: Dag) -> None:
     assert "Glue Job Run /aws-glue/jobs/output Logs:\n\trows 3\n" in dag.printed
-    found = dag.jobs.glue.get_job(JobName="says")["Job"]
-    assert found["Command"] == {"Name": "glueetl", "ScriptLocation": "s3://lake/artifacts/glue-scripts/spark.py"}
-    assert found["LogUri"] == "s3://lake/logs/glue-logs/says"
+    result = dag.jobs.glue.get_job(JobName="says")["Job"]
+    assert result["Command"] == {"Name": "glueetl", "ScriptLocation": "s3://lake/artifacts/glue-scripts/spark.py"}
+    assert result["LogUri"] == "s3://lake/logs/glue-logs/says"
     arn = f"arn:aws:glue:{dag.jobs.server.region}:{dag.jobs.server.account}"
     assert dag.jobs.glue.get_tags(ResourceArn=f"{arn}:job/says")["Tags"] == {"by": "updated"}
     assert dag.jobs.glue.get_tags(ResourceArn=f"{arn}:crawler/sales")["Tags"] == {"team": "b"}

@@ -65,4 +65,6 @@ def test_a_job_runs_on_a_cluster_and_can_be_stopped_when_its_worker_is_lost(tmp_
         jobs.glue.batch_stop_job_run(JobName="far", JobRunIds=[run_id])
         assert jobs.wait("far", run_id)["JobRunState"] == "STOPPED"
         folder = str(server.home / "jobs")
-        assert not [each.pid for each in psutil.process_iter(["cmdline"]) if folder in " ".join(each.info["cmdline"] or ())]
+        assert not [
+            process.pid for process in psutil.process_iter(["cmdline"]) if folder in " ".join(process.info["cmdline"] or ())
+        ]

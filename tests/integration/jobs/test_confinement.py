@@ -111,10 +111,10 @@ def test_a_job_reaches_its_own_folder_and_the_endpoints_and_nothing_else(confine
         run = confined.wait("attempts", confined.start("attempts", Arguments=arguments))
     assert run["JobRunState"] == "SUCCEEDED", (run, confined.output(run["Id"], "error"))
     first, second = confined.output(run["Id"])
-    found: dict[str, Any] = json.loads(first)
-    reached = {name: what for name, what in found.items() if what != "PermissionError"}
+    document: dict[str, Any] = json.loads(first)
+    reached = {name: what for name, what in document.items() if what != "PermissionError"}
     assert not reached
-    assert len(found) > 60
+    assert len(document) > 60
     assert second == "b'\\n' 0 True"
     assert {path: (path.read_bytes(), path.stat().st_mode) for path in before} == before
     assert (home / "master.key").stat().st_mtime > 1e9

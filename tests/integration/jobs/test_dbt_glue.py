@@ -95,4 +95,4 @@ def test_dbt_builds_a_project_by_a_session(jobs: Jobs, tmp_path: Path) -> None:
     assert rows(jobs, "sales") == [[1, 20], [2, 40]]
     assert rows(jobs, "days") == [[1, 7], [2, 2]]
     sessions = jobs.glue.list_sessions()["Sessions"]
-    assert [each["Status"] in {"STOPPING", "STOPPED"} for each in sessions] == [True]
+    assert [session["Status"] in {"STOPPING", "STOPPED"} for session in sessions] == [True]

@@ -41,15 +41,15 @@ class Restarted:
 
 @pytest.fixture
 def restarted(home: Path) -> Iterator[Restarted]:
-    found = Restarted(home)
-    make_role(found.server)
-    yield found
-    found.server.stop()
+    result = Restarted(home)
+    make_role(result.server)
+    yield result
+    result.server.stop()
 
 
 def supervisor(server: RunningServer, run_id: str) -> int:
-    found = orjson.loads((server.home / "jobs" / server.account / run_id / "begun.json").read_bytes())
-    return int(found["pid"])
+    document = orjson.loads((server.home / "jobs" / server.account / run_id / "begun.json").read_bytes())
+    return int(document["pid"])
 
 
 def has_begun(jobs: Jobs, run_id: str) -> bool:
@@ -61,9 +61,9 @@ def test_runs_outlive_the_server_and_their_ends_are_known(restarted: Restarted, 
     go = tmp_path / "go"
     jobs.create("waits", WAITS, ExecutionProperty={"MaxConcurrentRuns": 4})
     ids = [jobs.start("waits", Arguments={"--file": str(go)}) for _ in range(3)]
-    for each in ids:
-        jobs.wait("waits", each, {"RUNNING"})
-        assert wait_until(functools.partial(has_begun, jobs, each), seconds=240)
+    for id_ in ids:
+        jobs.wait("waits", id_, {"RUNNING"})
+        assert wait_until(functools.partial(has_begun, jobs, id_), seconds=240)
     goes_on, is_killed, ends_meanwhile = ids
     jobs = restarted.again()
     # Killed while a server watches it, the supervisor cannot tell: the run has failed, and its process is gone, too.
@@ -80,7 +80,7 @@ def test_runs_outlive_the_server_and_their_ends_are_known(restarted: Restarted, 
     ended = restarted.home / "jobs" / restarted.server.account / goes_on / "ended.json"
     assert wait_until(ended.exists, seconds=240)
     jobs = restarted.again()
-    for each in (goes_on, ends_meanwhile):
-        run = jobs.wait("waits", each)
+    for name in (goes_on, ends_meanwhile):
+        run = jobs.wait("waits", name)
         assert run["JobRunState"] == "SUCCEEDED", run
     assert jobs.start("waits", Arguments={"--file": str(go)})

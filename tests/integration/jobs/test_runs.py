@@ -104,7 +104,7 @@ def test_a_failed_run_says_why_and_is_tried_again_as_often_as_its_job_says(jobs:
     again = f"{first}_attempt_1"
     assert wait_until(lambda: len(jobs.glue.get_job_runs(JobName="fails")["JobRuns"]) == 2, seconds=240)
     run = jobs.wait("fails", again)
-    assert [each["Id"] for each in jobs.glue.get_job_runs(JobName="fails")["JobRuns"]] == [again, first]
+    assert [job_run["Id"] for job_run in jobs.glue.get_job_runs(JobName="fails")["JobRuns"]] == [again, first]
     assert (run["JobRunState"], run["ErrorMessage"]) == (
         "FAILED",
         "Error Category: UNCLASSIFIED_ERROR; Failed Line Number: 3; ValueError: no such day (fails.py)",
@@ -113,7 +113,7 @@ def test_a_failed_run_says_why_and_is_tried_again_as_often_as_its_job_says(jobs:
     assert jobs.output(first, "error")[0] == "one"
     page = jobs.glue.get_job_runs(JobName="fails", MaxResults=1)
     page = jobs.glue.get_job_runs(JobName="fails", MaxResults=1, NextToken=page["NextToken"])
-    assert [each["Id"] for each in page["JobRuns"]] == [first]
+    assert [job_run["Id"] for job_run in page["JobRuns"]] == [first]
 
 
 def test_a_job_has_as_many_runs_at_once_as_it_may_and_they_are_stopped(jobs: Jobs, tmp_path: Path) -> None:
@@ -129,7 +129,7 @@ def test_a_job_has_as_many_runs_at_once_as_it_may_and_they_are_stopped(jobs: Job
         jobs.glue.delete_job(JobName="waits")
     stopped = jobs.glue.batch_stop_job_run(JobName="waits", JobRunIds=[running, "jr_none"])
     assert stopped["SuccessfulSubmissions"] == [{"JobName": "waits", "JobRunId": running}]
-    assert [each["ErrorDetail"]["ErrorCode"] for each in stopped["Errors"]] == ["EntityNotFoundException"]
+    assert [error["ErrorDetail"]["ErrorCode"] for error in stopped["Errors"]] == ["EntityNotFoundException"]
     assert jobs.wait("waits", running)["JobRunState"] == "STOPPED"
     (tmp_path / "go").touch()
     assert jobs.wait("waits", waiting)["JobRunState"] == "SUCCEEDED"
@@ -222,40 +222,42 @@ def test_logs_are_read_by_cloudwatchs_api(jobs: Jobs) -> None:
     stream = {"logGroupName": "/aws-glue/jobs/output", "logStreamName": run_id}
     lines = [f"line {number} ü" for number in range(5)]
     head = logs.get_log_events(**stream, startFromHead=True, limit=2)
-    assert [each["message"] for each in head["events"]] == lines[:2]
+    assert [event["message"] for event in head["events"]] == lines[:2]
     rest = logs.get_log_events(**stream, nextToken=head["nextForwardToken"])
-    assert [each["message"] for each in rest["events"]] == lines[2:]
+    assert [event["message"] for event in rest["events"]] == lines[2:]
     end = logs.get_log_events(**stream, nextToken=rest["nextForwardToken"])
     assert (end["events"], end["nextForwardToken"]) == ([], rest["nextForwardToken"])
     last = logs.get_log_events(**stream, limit=2)
-    assert [each["message"] for each in last["events"]] == lines[3:]
+    assert [event["message"] for event in last["events"]] == lines[3:]
     before = logs.get_log_events(**stream, limit=2, nextToken=last["nextBackwardToken"])
-    assert [each["message"] for each in before["events"]] == lines[1:3]
+    assert [event["message"] for event in before["events"]] == lines[1:3]
     pages = logs.get_paginator("filter_log_events").paginate(
         logGroupName="/aws-glue/jobs/output", logStreamNames=[run_id], PaginationConfig={"PageSize": 2}
     )
-    assert [each["message"] for page in pages for each in page["events"]] == lines
+    assert [event["message"] for page in pages for event in page["events"]] == lines
     # As "aws logs tail" of the CLI's second version: all streams, each event once by its id.
     group = "/aws-glue/jobs/output"
     other = jobs.wait("talks", jobs.start("talks"))["Id"]
-    found = {}
+    result = {}
     for size in (3, 4):
         pages = logs.get_paginator("filter_log_events").paginate(
             logGroupName=group, logStreamNamePrefix="jr_", interleaved=True, PaginationConfig={"PageSize": size}
         )
-        events = [each for page in pages for each in page["events"]]
-        assert [each["timestamp"] for each in events] == sorted(each["timestamp"] for each in events)
-        assert len({each["eventId"] for each in events}) == len(events)
-        found[size] = [(each["logStreamName"], each["message"], each["eventId"]) for each in events]
-    assert found[3] == found[4]
+        events = [event for page in pages for event in page["events"]]
+        assert [event["timestamp"] for event in events] == sorted(event["timestamp"] for event in events)
+        assert len({event["eventId"] for event in events}) == len(events)
+        result[size] = [(event["logStreamName"], event["message"], event["eventId"]) for event in events]
+    assert result[3] == result[4]
     for run in (run_id, other):
-        assert [message for name, message, _ in found[3] if name == run] == lines
+        assert [message for name, message, _ in result[3] if name == run] == lines
     since = logs.get_log_events(logGroupName=group, logStreamName=other)["events"][0]["timestamp"]
     recent = logs.filter_log_events(logGroupName=group, startTime=since)["events"]
-    assert [each["message"] for each in recent] == lines
-    assert group in [each["logGroupName"] for each in logs.describe_log_groups(logGroupNamePrefix="/aws-glue/")["logGroups"]]
+    assert [item["message"] for item in recent] == lines
+    assert group in [
+        log_group["logGroupName"] for log_group in logs.describe_log_groups(logGroupNamePrefix="/aws-glue/")["logGroups"]
+    ]
     latest = logs.describe_log_streams(logGroupName=group, orderBy="LastEventTime", descending=True, limit=2)["logStreams"]
-    assert [each["logStreamName"] for each in latest] == [other, run_id]
+    assert [item["logStreamName"] for item in latest] == [other, run_id]
     assert latest[0]["creationTime"] <= latest[0]["firstEventTimestamp"] == since <= latest[0]["lastEventTimestamp"]
     for wrong in ({"logGroupName": "/x"}, {"logStreamName": "../x"}, {"logStreamName": "jr_none"}):
         with pytest.raises(logs.exceptions.ResourceNotFoundException):

@@ -108,7 +108,7 @@ def test_a_session_runs_statements(jobs: Jobs) -> None:
     assert statement(jobs, IDLE)["Output"]["Data"]["TextPlain"] == "[]\n"
     assert glue.get_statement(SessionId="dev", Id=waits)["Statement"]["Output"]["Status"] == "ok"
     assert statement(jobs, "rows.count()")["Output"]["Data"]["TextPlain"] == "3\n"
-    assert [each["Id"] for each in glue.list_statements(SessionId="dev")["Statements"]] == [1, 2, 3, 4, 5, 6, 7, 8]
+    assert [item["Id"] for item in glue.list_statements(SessionId="dev")["Statements"]] == [1, 2, 3, 4, 5, 6, 7, 8]
     assert glue.list_sessions()["Ids"] == ["dev"]
     glue.stop_session(Id="dev")
     assert wait_until(lambda: glue.get_session(Id="dev")["Session"]["Status"] == "STOPPED", seconds=240)

@@ -86,7 +86,7 @@ def python_for_all(folder: Path) -> Path | None:
         version = f"python{sys.version_info[0]}.{sys.version_info[1]}"
         packages = folder / "venv" / "lib" / version / "site-packages"
         if packages.is_dir():
-            packages.joinpath("all.pth").write_text("\n".join(each for each in sys.path if Path(each).is_dir()))
+            packages.joinpath("all.pth").write_text("\n".join(name for name in sys.path if Path(name).is_dir()))
             program = [str(python), "-P", "-c", "import penstock, orjson"]
             user = nobody()
             done = subprocess.run(program, cwd="/", user=user.uid, group=user.gid, extra_groups=[], check=False)
@@ -113,8 +113,8 @@ def test_runs_of_an_account_are_a_user_of_its_own(scratch: Path, tmp_path: Path,
         assert "None" in done.stderr
         assert ("FAILED The run is refused" in done.stderr) is (sandbox != "sandbox")
         return
-    found = json.loads(done.stdout)
-    assert found.pop("user") == f"penstock-{ACCOUNT}", done.stderr
-    assert found.pop("uid")
-    assert [found.pop(name) for name in ("write", "copy")] == ["done", "done"]
-    assert {*found.values()} == {"PermissionError"}, found
+    document = json.loads(done.stdout)
+    assert document.pop("user") == f"penstock-{ACCOUNT}", done.stderr
+    assert document.pop("uid")
+    assert [document.pop(name) for name in ("write", "copy")] == ["done", "done"]
+    assert {*document.values()} == {"PermissionError"}, document

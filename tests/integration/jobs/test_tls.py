@@ -38,5 +38,5 @@ def test_a_run_trusts_the_authority_of_its_server(tmp_path: Path) -> None:
         assert (run["JobRunState"], jobs.output(run["Id"])) == ("SUCCEEDED", ["etl", "2"]), jobs.output(run["Id"], "error")
         assert "Warning" not in "".join(jobs.output(run["Id"], "error"))
         out = jobs.server.lake / "lake/out"
-        written = "".join(each.read_text() for each in out.iterdir() if not each.name.startswith((".", "_")))
+        written = "".join(path.read_text() for path in out.iterdir() if not path.name.startswith((".", "_")))
         assert sorted(written.split()) == ['{"id":"1"}', '{"id":"2"}']

@@ -33,7 +33,7 @@ def test_conditional_triggers_follow_jobs_that_a_trigger_started(jobs: Jobs) -> 
     create(Name="begin", Type="ON_DEMAND", Actions=[{"JobName": "first", "Arguments": {"--a": "1"}}, {"JobName": "second"}])
 
     def ended(*names: str, state: str = "SUCCEEDED", logical: str = "AND") -> Any:
-        conditions = [{"LogicalOperator": "EQUALS", "JobName": each, "State": state} for each in names]
+        conditions = [{"LogicalOperator": "EQUALS", "JobName": item, "State": state} for item in names]
         return {"Logical": logical, "Conditions": conditions}
 
     then = {"Type": "CONDITIONAL", "StartOnCreation": True}
@@ -45,8 +45,8 @@ def test_conditional_triggers_follow_jobs_that_a_trigger_started(jobs: Jobs) -> 
     third = one_run(jobs, "third")
     assert (third["JobRunState"], third["TriggerName"]) == ("SUCCEEDED", "both")
     before = jobs.glue.get_job_run(JobName="third", RunId=third["Id"], PredecessorsIncluded=True)["JobRun"]
-    assert sorted(each["JobName"] for each in before["PredecessorRuns"]) == ["first", "second"]
-    assert [len(runs_of(jobs, each)) for each in ("first", "second", "third", "never")] == [2, 1, 1, 0]
+    assert sorted(predecessor_run["JobName"] for predecessor_run in before["PredecessorRuns"]) == ["first", "second"]
+    assert [len(runs_of(jobs, item)) for item in ("first", "second", "third", "never")] == [2, 1, 1, 0]
     assert jobs.output(runs_of(jobs, "first")[0]["Id"]) == ["['--a', '1']"]
     assert jobs.glue.get_triggers(DependentJobName="third")["Triggers"][0]["State"] == "ACTIVATED"
     jobs.glue.stop_trigger(Name="both")
@@ -95,7 +95,7 @@ def test_a_workflow_runs_its_jobs_and_crawlers_in_order(jobs: Jobs) -> None:
         glue.start_workflow_run(Name="night")
 
     def after(name: str, conditions: list[Any], actions: list[Any], **more: Any) -> None:
-        predicate = {"Conditions": [{"LogicalOperator": "EQUALS", **each} for each in conditions], **more}
+        predicate = {"Conditions": [{"LogicalOperator": "EQUALS", **condition} for condition in conditions], **more}
         glue.create_trigger(
             Name=name, WorkflowName="night", Type="CONDITIONAL", StartOnCreation=True, Predicate=predicate, Actions=actions
         )
@@ -116,21 +116,21 @@ def test_a_workflow_runs_its_jobs_and_crawlers_in_order(jobs: Jobs) -> None:
         return glue.get_workflow_run(Name="night", RunId=run_id, IncludeGraph=True)["Run"]
 
     assert wait_until(lambda: run()["Status"] != "RUNNING", seconds=240), run()
-    found = run()
-    assert (found["Status"], found["WorkflowRunProperties"]) == ("COMPLETED", {"day": "1", "size": "3", "rows": "7"})
-    counts = {name: found["Statistics"][name] for name in ("TotalActions", "SucceededActions", "FailedActions")}
+    result = run()
+    assert (result["Status"], result["WorkflowRunProperties"]) == ("COMPLETED", {"day": "1", "size": "3", "rows": "7"})
+    counts = {name: result["Statistics"][name] for name in ("TotalActions", "SucceededActions", "FailedActions")}
     assert counts == {"TotalActions": 4, "SucceededActions": 2, "FailedActions": 1}
     report = one_run(jobs, "report")
     assert jobs.output(report["Id"]) == [f"['--WORKFLOW_NAME', 'night', '--WORKFLOW_RUN_ID', '{run_id}']"]
     assert runs_of(jobs, "clean") == []
-    kinds = sorted((each["Type"], each["Name"]) for each in found["Graph"]["Nodes"])
+    kinds = sorted((node["Type"], node["Name"]) for node in result["Graph"]["Nodes"])
     assert kinds[:3] == [("CRAWLER", "files"), ("JOB", "broken"), ("JOB", "clean")]
-    assert {"SourceId": "wnode_job_load", "DestinationId": "wnode_trigger_done"} in found["Graph"]["Edges"]
+    assert {"SourceId": "wnode_job_load", "DestinationId": "wnode_trigger_done"} in result["Graph"]["Edges"]
     assert glue.get_workflow(Name="night")["Workflow"]["LastRun"]["WorkflowRunId"] == run_id
-    assert [each["WorkflowRunId"] for each in glue.get_workflow_runs(Name="night")["Runs"]] == [run_id]
+    assert [item["WorkflowRunId"] for item in glue.get_workflow_runs(Name="night")["Runs"]] == [run_id]
     with pytest.raises(glue.exceptions.IllegalWorkflowStateException):
         glue.stop_workflow_run(Name="night", RunId=run_id)
-    _resume(jobs, run_id, {each["Name"]: each["UniqueId"] for each in found["Graph"]["Nodes"]})
+    _resume(jobs, run_id, {node["Name"]: node["UniqueId"] for node in result["Graph"]["Nodes"]})
     glue.delete_workflow(Name="night")
     assert glue.list_workflows()["Workflows"] == []
     assert glue.get_job(JobName="load")["Job"]["Name"] == "load"
@@ -168,7 +168,10 @@ def test_security_configurations_promise_no_encryption_that_is_not_done(jobs: Jo
     ):
         with pytest.raises(glue.exceptions.InvalidInputException, match="KMS is not served"):
             glue.create_security_configuration(Name="kms", EncryptionConfiguration=wrong)
-    assert [each["Name"] for each in glue.get_security_configurations()["SecurityConfigurations"]] == ["plain"]
+    assert [
+        security_configuration["Name"]
+        for security_configuration in glue.get_security_configurations()["SecurityConfigurations"]
+    ] == ["plain"]
     glue.delete_security_configuration(Name="plain")
     with pytest.raises(glue.exceptions.EntityNotFoundException):
         glue.get_security_configuration(Name="plain")

@@ -80,8 +80,8 @@ class World:
         assert status is not None, "it has not ended"
         if status["State"] != "SUCCEEDED":
             return str(status["StateChangeReason"])
-        found = athena.get_query_results(QueryExecutionId=started)["ResultSet"]["Rows"]
-        return [[each.get("VarCharValue", "") for each in row["Data"]] for row in found[1:]]
+        result = athena.get_query_results(QueryExecutionId=started)["ResultSet"]["Rows"]
+        return [[item.get("VarCharValue", "") for item in row["Data"]] for row in result[1:]]
 
 
 @pytest.fixture(scope="module")
@@ -92,8 +92,8 @@ def world() -> Iterator[World]:
         rows = {"id": [1, 2, 3], "country": ["US", "DE", "US"], "card": ["11", "22", "33"]}
         pq.write_table(pa.table(rows), folder / "rows.parquet")
         glue, lake = server.client("glue"), server.client("lakeformation")
-        found = lake.get_data_lake_settings()["DataLakeSettings"]
-        assert found["CreateTableDefaultPermissions"][0]["Principal"] == {
+        data_lake_setting = lake.get_data_lake_settings()["DataLakeSettings"]
+        assert data_lake_setting["CreateTableDefaultPermissions"][0]["Principal"] == {
             "DataLakePrincipalIdentifier": "IAM_ALLOWED_PRINCIPALS"
         }
         made = World(server)
@@ -122,7 +122,7 @@ def test_what_was_there_before_is_not_restricted_and_what_is_new_is(world: World
     message = _refused(lambda: glue.get_database(Name="shop"))
     assert "Insufficient Lake Formation permission(s): Required DESCRIBE on database shop" in message
     _refused(lambda: glue.get_table(DatabaseName="shop", Name="orders"))
-    assert [each["Name"] for each in glue.get_databases()["DatabaseList"]] == ["open"]
+    assert [database["Name"] for database in glue.get_databases()["DatabaseList"]] == ["open"]
     assert "Insufficient Lake Formation" in world.sql("nobody", "SELECT * FROM orders")
     assert world.client("glue", "admin").get_table(DatabaseName="shop", Name="orders")["Table"]["Name"] == "orders"
 
@@ -141,7 +141,7 @@ def test_columns_are_what_was_granted_until_it_is_revoked(world: World) -> None:
     listed = lake.list_permissions(Principal={"DataLakePrincipalIdentifier": world.user("clerk")})[
         "PrincipalResourcePermissions"
     ]
-    assert [each["Permissions"] for each in listed] == [["SELECT"]]
+    assert [item["Permissions"] for item in listed] == [["SELECT"]]
     assert listed[0]["Resource"]["TableWithColumns"]["ColumnWildcard"] == {"ExcludedColumnNames": ["card"]}
     lake.revoke_permissions(
         Principal={"DataLakePrincipalIdentifier": world.user("clerk")}, Resource=columns, Permissions=["SELECT"]
@@ -162,13 +162,13 @@ def shown_columns(world: World, user: str) -> set[str]:
         *glue.get_tables(DatabaseName="shop", Expression="orders")["TableList"],
         *glue.search_tables(SearchText="orders")["TableList"],
         glue.get_table_version(**named)["TableVersion"]["Table"],
-        *(each["Table"] for each in glue.get_table_versions(**named)["TableVersions"]),
+        *(table_version["Table"] for table_version in glue.get_table_versions(**named)["TableVersions"]),
     ]
-    shown = [each["StorageDescriptor"]["Columns"] for each in tables]
+    shown = [table["StorageDescriptor"]["Columns"] for table in tables]
     asked = {"CatalogName": "AwsDataCatalog", "DatabaseName": "shop"}
     shown.append(athena.get_table_metadata(**asked, TableName="orders")["TableMetadata"]["Columns"])
-    shown += [each["Columns"] for each in athena.list_table_metadata(**asked)["TableMetadataList"]]
-    return {" ".join(each["Name"] for each in columns) for columns in shown}
+    shown += [table_metadata["Columns"] for table_metadata in athena.list_table_metadata(**asked)["TableMetadataList"]]
+    return {" ".join(column["Name"] for column in columns) for columns in shown}
 
 
 def test_rows_and_columns_of_a_data_cells_filter(world: World) -> None:
@@ -186,13 +186,13 @@ def test_rows_and_columns_of_a_data_cells_filter(world: World) -> None:
     world.grant("american", {"DataCellsFilter": names}, "SELECT")
     assert world.sql("american", "SELECT * FROM orders ORDER BY id") == [["1", "US"], ["3", "US"]]
     assert world.sql("american", "SELECT count(*) FROM orders WHERE id < 3") == [["1"]]
-    found = lake.get_data_cells_filter(**names)["DataCellsFilter"]
-    assert (found["RowFilter"], found["VersionId"]) == ({"FilterExpression": "country = 'US'"}, "1")
+    result = lake.get_data_cells_filter(**names)["DataCellsFilter"]
+    assert (result["RowFilter"], result["VersionId"]) == ({"FilterExpression": "country = 'US'"}, "1")
     lake.update_data_cells_filter(TableData={**data, "RowFilter": {"AllRowsWildcard": {}}})
     wait_until(lambda: world.sql("american", "SELECT count(*) FROM orders") == [["3"]], seconds=240)
     with pytest.raises(ClientError, match="has no column nothing"):
         lake.create_data_cells_filter(TableData={**data, "Name": "x", "ColumnNames": ["nothing"]})
-    assert [each["Name"] for each in lake.list_data_cells_filter()["DataCellsFilters"]] == ["us"]
+    assert [data_cells_filter["Name"] for data_cells_filter in lake.list_data_cells_filter()["DataCellsFilters"]] == ["us"]
 
 
 def test_tags_and_expressions_of_them(world: World) -> None:
@@ -207,9 +207,14 @@ def test_tags_and_expressions_of_them(world: World) -> None:
     assert world.sql("seller", "SELECT * FROM orders WHERE id = 1") == [["1", "US"]]
     tags = lake.get_resource_lf_tags(Resource=TABLE)
     assert tags["LFTagsOnTable"][0]["TagValues"] == ["sales"]
-    assert {each["Name"]: each["LFTags"][0]["TagValues"] for each in tags["LFTagsOnColumns"]}["card"] == ["ops"]
-    found = lake.search_tables_by_lf_tags(Expression=[{"TagKey": "team", "TagValues": ["sales"]}])["TableList"]
-    assert [each["Table"]["Name"] for each in found] == ["orders"]
+    assert {
+        lf_tags_on_column["Name"]: lf_tags_on_column["LFTags"][0]["TagValues"]
+        for lf_tags_on_column in tags["LFTagsOnColumns"]
+    }["card"] == ["ops"]
+    search_tables_by_lf_tag = lake.search_tables_by_lf_tags(Expression=[{"TagKey": "team", "TagValues": ["sales"]}])[
+        "TableList"
+    ]
+    assert [item["Table"]["Name"] for item in search_tables_by_lf_tag] == ["orders"]
     failed = lake.add_lf_tags_to_resource(Resource=TABLE, LFTags=[{"TagKey": "team", "TagValues": ["art"]}])["Failures"]
     assert "has no value art" in failed[0]["Error"]["ErrorMessage"]
     with pytest.raises(ClientError, match="are assigned"):
@@ -238,7 +243,7 @@ def test_the_grants_of_the_first_article_are_needed_and_enough(world: World) -> 
     world.grant("reader", TABLE, "SELECT")
     assert world.sql("reader", "SELECT max(card) FROM orders") == [["33"]]
     seen = world.client("glue", "reader").get_tables(DatabaseName="shop")["TableList"]
-    assert [each["Name"] for each in seen] == ["orders"], "flights is its creator's alone"
+    assert [item["Name"] for item in seen] == ["orders"], "flights is its creator's alone"
 
 
 def test_who_may_grant(world: World) -> None:
@@ -250,7 +255,7 @@ def test_who_may_grant(world: World) -> None:
     deputy = world.client("lakeformation", "deputy")
     entry = {"Id": "1", "Principal": mine, "Resource": TABLE, "Permissions": ["SELECT"]}
     answer = deputy.batch_grant_permissions(Entries=[entry, {**entry, "Id": "2", "Permissions": ["DROP"]}])
-    assert [each["RequestEntry"]["Id"] for each in answer["Failures"]] == ["2"]
+    assert [failure["RequestEntry"]["Id"] for failure in answer["Failures"]] == ["2"]
     assert world.sql("clerk", "SELECT count(*) FROM orders") == [["3"]]
     with pytest.raises(ClientError, match="cannot be granted on Database"):
         world.server.client("lakeformation").grant_permissions(Principal=mine, Resource=DATABASE, Permissions=["SELECT"])
@@ -327,7 +332,7 @@ def test_what_crawlers_and_statements_make_is_restricted_and_forgotten_when_it_g
     glue.create_crawler(Name="lk", Role=role, DatabaseName="crawled", Targets=targets)
     glue.start_crawler(Name="lk")
     assert wait_until(lambda: glue.get_crawler(Name="lk")["Crawler"]["State"] == "READY", seconds=240)
-    assert [each["Name"] for each in glue.get_tables(DatabaseName="crawled")["TableList"]] == ["orders"]
+    assert [table["Name"] for table in glue.get_tables(DatabaseName="crawled")["TableList"]] == ["orders"]
     stranger = world.client("glue", "stranger")
     assert "Required DESCRIBE on table crawled.orders" in _refused(
         lambda: stranger.get_table(DatabaseName="crawled", Name="orders")
@@ -351,18 +356,18 @@ def test_credentials_for_the_files_of_a_table(world: World) -> None:
     with pytest.raises(ClientError, match="s3://lk/orders is not registered with Lake Formation"):
         engine.get_temporary_glue_table_credentials(TableArn=arn)
     admin.register_resource(ResourceArn="arn:aws:s3:::lk/orders", UseServiceLinkedRole=True)
-    found = engine.get_temporary_glue_table_credentials(
+    result = engine.get_temporary_glue_table_credentials(
         TableArn=arn, Permissions=["SELECT"], DurationSeconds=900, SupportedPermissionTypes=["COLUMN_PERMISSION"]
     )
-    assert found["VendedS3Path"] == ["s3://lk/orders"]
-    assert found["Expiration"] - datetime.now(UTC) < timedelta(seconds=901)
+    assert result["VendedS3Path"] == ["s3://lk/orders"]
+    assert result["Expiration"] - datetime.now(UTC) < timedelta(seconds=901)
     within = engine.get_temporary_glue_table_credentials(TableArn=arn, S3Path="s3://lk/orders/day=1/")
     assert within["VendedS3Path"] == ["s3://lk/orders/day=1"]
     for path in ("s3://lk/orders-2/", "s3://lk/"):
         with pytest.raises(ClientError, match="is not within the table's location"):
             engine.get_temporary_glue_table_credentials(TableArn=arn, S3Path=path)
     # They are a session of the caller that may do this and no more: none of Glue, and of S3 the table's files.
-    session = {name: found[name] for name in ("AccessKeyId", "SecretAccessKey", "SessionToken")}
+    session = {name: result[name] for name in ("AccessKeyId", "SecretAccessKey", "SessionToken")}
     keys = {"access_key_id": session["AccessKeyId"], "secret_access_key": session["SecretAccessKey"]}
     narrowed = world.server.client("glue", **keys, aws_session_token=session["SessionToken"])
     _refused(narrowed.get_databases)
@@ -391,13 +396,13 @@ def test_a_resource_link_is_read_with_permissions_on_its_target(world: World) ->
     target = {"CatalogId": world.server.account, "DatabaseName": "Shop"}
     glue.create_database(DatabaseInput={"Name": "links"})
     glue.create_database(DatabaseInput={"Name": "shop_link", "TargetDatabase": target})
-    for name, wanted in (
+    for name, expected in (
         ("to_orders", {**target, "Name": "Orders"}),
         ("to_link", {"DatabaseName": "links", "Name": "to_orders"}),
         ("to_nothing", {**target, "Name": "nothing"}),
         ("to_others", {**target, "CatalogId": "999999999999", "Name": "orders"}),
     ):
-        glue.create_table(DatabaseName="links", TableInput={"Name": name, "TargetTable": wanted})
+        glue.create_table(DatabaseName="links", TableInput={"Name": name, "TargetTable": expected})
     everyone = {"DataLakePrincipalIdentifier": "IAM_ALLOWED_PRINCIPALS"}
     for name in ("links", "shop_link"):
         lake.grant_permissions(Principal=everyone, Resource={"Database": {"Name": name}}, Permissions=["ALL"])

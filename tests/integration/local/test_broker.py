@@ -52,14 +52,14 @@ def consume(broker: Broker, topic: str, count: int) -> list[bytes]:
     consumer = Consumer({**broker.client_settings, "group.id": "reader", "auto.offset.reset": "earliest", "log_level": 0})
     consumer.subscribe([topic])
     try:
-        found: list[bytes] = []
+        datas: list[bytes] = []
 
         def enough() -> bool:
-            found.extend(m.value() or b"" for m in consumer.consume(count - len(found), timeout=1) if m.error() is None)
-            return len(found) >= count
+            datas.extend(m.value() or b"" for m in consumer.consume(count - len(datas), timeout=1) if m.error() is None)
+            return len(datas) >= count
 
         eventually(enough, f"{count} records of {topic}", 60)
-        return found
+        return datas
     finally:
         consumer.close()
 

@@ -71,7 +71,9 @@ def test_tables_by_name_in_spark_sql_are_those_of_the_catalog(server: RunningSer
         "tables": ["given", "hive", "ice", "orders", "saved"],
     }
     orders = glue.get_table(DatabaseName="shop", Name="orders")["Table"]
-    assert [(each["Name"], each["Type"]) for each in orders["PartitionKeys"]] == [("day", "string")]
+    assert [(partition_key["Name"], partition_key["Type"]) for partition_key in orders["PartitionKeys"]] == [
+        ("day", "string")
+    ]
     assert glue.get_table(DatabaseName="shop", Name="ice")["Table"]["Parameters"]["table_type"] == "ICEBERG"
-    found = glue.get_partitions(DatabaseName="shop", TableName="orders")["Partitions"]
-    assert sorted(each["Values"] for each in found) == [["2024-01-01"], ["2024-01-02"]]
+    partition = glue.get_partitions(DatabaseName="shop", TableName="orders")["Partitions"]
+    assert sorted(item["Values"] for item in partition) == [["2024-01-01"], ["2024-01-02"]]

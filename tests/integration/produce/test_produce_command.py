@@ -81,11 +81,11 @@ def values(server: RunningServer, broker: Broker, topic: str, count: int) -> lis
     consumer = Consumer({**broker.client_settings, "group.id": uuid4().hex})
     try:
         consumer.assign([TopicPartition(topic, 0, 0)])
-        found: list[tuple[bytes | None, Any]] = []
+        results: list[tuple[bytes | None, Any]] = []
         deadline = time.monotonic() + 60
-        while len(found) < count and time.monotonic() < deadline:
-            found += [(message.key(), reader.read(message.value())) for message in consumer.consume(1000, 1.0)]
-        return found
+        while len(results) < count and time.monotonic() < deadline:
+            results += [(message.key(), reader.read(message.value())) for message in consumer.consume(1000, 1.0)]
+        return results
     finally:
         consumer.close()
 
@@ -107,9 +107,9 @@ def test_the_command_line_of_awss_blog(penstock_server: RunningServer, broker: B
     assert done.returncode == 0, done.stderr
     assert f"Produced 25 records to {topic} with test_payload_schema version 1: 25 acknowledged, 0 not" in done.stdout
     assert broker.password not in done.stdout + done.stderr
-    found = values(penstock_server, broker, topic, 25)
-    assert len(found) == 25
-    assert all(set(value) == {"id", "note", "at", "next"} for _, value in found)
+    results = values(penstock_server, broker, topic, 25)
+    assert len(results) == 25
+    assert all(set(value) == {"id", "note", "at", "next"} for _, value in results)
 
 
 @pytest.mark.usefixtures("credentials")
@@ -126,8 +126,8 @@ def test_a_file_with_keys(
         *("--key-field", "id", "--compression", "zlib", "--schema-version", "1"),
     )
     assert done.returncode == 0, done.stderr
-    found = values(penstock_server, broker, topic, 2)
-    assert [(key, value["id"], value["note"], value["at"].isoformat()) for key, value in found] == [
+    results = values(penstock_server, broker, topic, 2)
+    assert [(key, value["id"], value["note"], value["at"].isoformat()) for key, value in results] == [
         (b"1", 1, "one", "2026-01-01T00:00:00+00:00"),
         (b"2", 2, None, "2026-01-02T00:00:00+00:00"),
     ]

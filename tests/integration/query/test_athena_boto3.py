@@ -62,9 +62,9 @@ def run(athena: Any, sql: str, **request: Any) -> dict[str, Any]:
     query_id = athena.start_query_execution(QueryString=sql, **request)["QueryExecutionId"]
     deadline = time.monotonic() + 60
     while True:
-        found: dict[str, Any] = athena.get_query_execution(QueryExecutionId=query_id)["QueryExecution"]
-        if found["Status"]["State"] not in {"QUEUED", "RUNNING"}:
-            return found
+        results: dict[str, Any] = athena.get_query_execution(QueryExecutionId=query_id)["QueryExecution"]
+        if results["Status"]["State"] not in {"QUEUED", "RUNNING"}:
+            return results
         assert time.monotonic() < deadline
         time.sleep(0.02)
 
@@ -78,25 +78,25 @@ def test_a_select_returns_header_and_types_and_reads_only_its_partitions(
     penstock_server: RunningServer, flights: str
 ) -> None:
     athena = penstock_server.client("athena")
-    found = run(
+    results = run(
         athena,
         "SELECT carrier, delay, seats, month FROM flights WHERE month = 2 ORDER BY carrier",
         QueryExecutionContext={"Database": flights, "Catalog": "AwsDataCatalog"},
     )
-    assert found["Status"]["State"] == "SUCCEEDED", found["Status"]
-    assert found["StatementType"] == "DML"
+    assert results["Status"]["State"] == "SUCCEEDED", results["Status"]
+    assert results["StatementType"] == "DML"
     files = list((penstock_server.lake / "lake" / flights / "flights" / "month=2").iterdir())
-    assert found["Statistics"]["DataScannedInBytes"] == sum(file.stat().st_size for file in files)
-    answer = athena.get_query_results(QueryExecutionId=found["QueryExecutionId"])
+    assert results["Statistics"]["DataScannedInBytes"] == sum(file.stat().st_size for file in files)
+    answer = athena.get_query_results(QueryExecutionId=results["QueryExecutionId"])
     assert values(answer) == [
         ["carrier", "delay", "seats", "month"],
         ["AA", None, None, "2"],
         ["DL", "2.0", "180", "2"],
         ["UA", "1.5", None, "2"],
     ]
-    kinds = [(each["Name"], each["Type"]) for each in answer["ResultSet"]["ResultSetMetadata"]["ColumnInfo"]]
+    kinds = [(item["Name"], item["Type"]) for item in answer["ResultSet"]["ResultSetMetadata"]["ColumnInfo"]]
     assert kinds == [("carrier", "varchar"), ("delay", "double"), ("seats", "integer"), ("month", "integer")]
-    where = found["ResultConfiguration"]["OutputLocation"]
+    where = results["ResultConfiguration"]["OutputLocation"]
     text = (penstock_server.lake / where.removeprefix("s3://")).read_text()
     assert text == '"carrier","delay","seats","month"\n"AA",,,"2"\n"DL","2.0","180","2"\n"UA","1.5",,"2"\n'
 
@@ -107,7 +107,7 @@ def test_an_earlier_result_is_reused_if_the_request_allows_it(penstock_server: R
     reuse = {"ResultReuseByAgeConfiguration": {"Enabled": True, "MaxAgeInMinutes": 5}}
     first = run(athena, "SELECT max(month) FROM flights", **context)
     again = run(athena, "SELECT max(month) FROM flights", ResultReuseConfiguration=reuse, **context)
-    reused = [each["Statistics"]["ResultReuseInformation"]["ReusedPreviousResult"] for each in (first, again)]
+    reused = [entry["Statistics"]["ResultReuseInformation"]["ReusedPreviousResult"] for entry in (first, again)]
     assert reused == [False, True]
     assert again["ResultReuseConfiguration"] == reuse
     assert again["Statistics"]["DataScannedInBytes"] == 0
@@ -116,8 +116,8 @@ def test_an_earlier_result_is_reused_if_the_request_allows_it(penstock_server: R
 
 def test_pages_follow_one_another_and_the_header_comes_once(penstock_server: RunningServer) -> None:
     athena = penstock_server.client("athena")
-    found = run(athena, "SELECT x FROM UNNEST(sequence(1, 2500)) AS t(x)")
-    pages = list(athena.get_paginator("get_query_results").paginate(QueryExecutionId=found["QueryExecutionId"]))
+    results = run(athena, "SELECT x FROM UNNEST(sequence(1, 2500)) AS t(x)")
+    pages = list(athena.get_paginator("get_query_results").paginate(QueryExecutionId=results["QueryExecutionId"]))
     rows = [row for page in pages for row in values(page)]
     assert [len(page["ResultSet"]["Rows"]) for page in pages] == [1000, 1000, 501]
     assert rows == [["x"], *([str(number)] for number in range(1, 2501))]
@@ -129,18 +129,18 @@ def test_refusals_and_failures_have_athenas_codes(penstock_server: RunningServer
         athena.start_query_execution(QueryString="SELECT a FROM t WHERE")
     assert refused.value.response["Error"]["Code"] == "InvalidRequestException"
     assert dict(refused.value.response)["AthenaErrorCode"] == "MALFORMED_QUERY"
-    found = run(athena, "SELECT 1 FROM nothing", QueryExecutionContext={"Database": flights})
-    assert found["Status"]["State"] == "FAILED"
+    results = run(athena, "SELECT 1 FROM nothing", QueryExecutionContext={"Database": flights})
+    assert results["Status"]["State"] == "FAILED"
     what = f"TABLE_NOT_FOUND: line 1:15: Table 'awsdatacatalog.{flights}.nothing' does not exist"
-    assert found["Status"]["StateChangeReason"] == what
-    assert found["Status"]["AthenaError"] == {
+    assert results["Status"]["StateChangeReason"] == what
+    assert results["Status"]["AthenaError"] == {
         "ErrorCategory": 2,
         "ErrorType": 1003,
         "Retryable": False,
         "ErrorMessage": what,
     }
     with pytest.raises(ClientError, match="Final query state: FAILED"):
-        athena.get_query_results(QueryExecutionId=found["QueryExecutionId"])
+        athena.get_query_results(QueryExecutionId=results["QueryExecutionId"])
 
 
 def test_show_statements_list_the_catalog(penstock_server: RunningServer, flights: str) -> None:
@@ -152,8 +152,8 @@ def test_show_statements_list_the_catalog(penstock_server: RunningServer, flight
     }
     assert shown == {"SHOW TABLES": [["flights"]], "SHOW PARTITIONS flights": [["month=1"], ["month=2"], ["month=3"]]}
     metadata = athena.get_table_metadata(CatalogName="AwsDataCatalog", DatabaseName=flights, TableName="flights")
-    assert [each["Name"] for each in metadata["TableMetadata"]["PartitionKeys"]] == ["month"]
-    names = [each["Name"] for each in athena.list_databases(CatalogName="AwsDataCatalog")["DatabaseList"]]
+    assert [partition_key["Name"] for partition_key in metadata["TableMetadata"]["PartitionKeys"]] == ["month"]
+    names = [database["Name"] for database in athena.list_databases(CatalogName="AwsDataCatalog")["DatabaseList"]]
     assert flights in names
     group = athena.get_work_group(WorkGroup="primary")["WorkGroup"]
     assert group["State"] == "ENABLED"
@@ -179,7 +179,7 @@ def test_tables_are_listed_by_regular_expression(
 ) -> None:
     athena = penstock_server.client("athena")
     answer = athena.list_table_metadata(CatalogName="AwsDataCatalog", DatabaseName=flights, Expression=expression)
-    assert [each["Name"] for each in answer["TableMetadataList"]] == (["flights"] if found else [])
+    assert [table_metadata["Name"] for table_metadata in answer["TableMetadataList"]] == (["flights"] if found else [])
 
 
 def test_an_invalid_expression_is_refused(penstock_server: RunningServer, flights: str) -> None:

@@ -41,9 +41,9 @@ def test_the_result_is_an_object_with_an_etag(gateway: ObjectStore, cursor: Any)
     cursor.execute("SELECT carrier, flights FROM carriers WHERE carrier IS NOT NULL ORDER BY flights")
     key = cursor.output_location.removeprefix("s3://lake/")
     client = gateway.client()
-    found = client.get_object(Bucket="lake", Key=key)
-    assert found["ETag"]
-    assert found["Body"].read() == b'"carrier","flights"\n"AA","32729"\n"UA","58665"\n'
+    object_ = client.get_object(Bucket="lake", Key=key)
+    assert object_["ETag"]
+    assert object_["Body"].read() == b'"carrier","flights"\n"AA","32729"\n"UA","58665"\n'
     assert client.head_object(Bucket="lake", Key=f"{key}.metadata")["ContentLength"] > 0
     client.close()
 

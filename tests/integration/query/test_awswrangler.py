@@ -51,8 +51,8 @@ def answers(lakehouse: Lakehouse) -> dict[str, Any]:
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
+    document: dict[str, Any] = json.loads(done.stdout)
+    return document
 
 
 def test_every_flow_is_checked(answers: dict[str, Any]) -> None:

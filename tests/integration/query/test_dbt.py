@@ -46,7 +46,7 @@ def builds(lakehouse: Lakehouse, tmp_path_factory: pytest.TempPathFactory) -> li
             check=False,
         )
         ran = json.loads((project / "target" / "run_results.json").read_text())["results"]
-        made.append(Built({each["unique_id"].split(".")[2]: each["status"] for each in ran}, done.stdout + done.stderr))
+        made.append(Built({item["unique_id"].split(".")[2]: item["status"] for item in ran}, done.stdout + done.stderr))
     return made
 
 
@@ -96,4 +96,4 @@ def test_the_view_joins_the_table_with_the_seed(builds: list[Built], rows: Any) 
 
 def test_nothing_temporary_is_left(builds: list[Built], lakehouse: Lakehouse) -> None:
     tables = lakehouse.client("glue").get_tables(DatabaseName=SCHEMA)["TableList"]
-    assert [each["Name"] for each in tables if "__" in each["Name"]] == []
+    assert [table["Name"] for table in tables if "__" in table["Name"]] == []

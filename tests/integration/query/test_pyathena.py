@@ -46,19 +46,19 @@ def test_rows(kind: Any) -> None:
     cursor = opened(kind)
     assert cursor.execute(CARRIERS).fetchmany(2) == ROWS[:2]
     assert cursor.fetchall() == ROWS[2:]
-    assert [each[:2] for each in cursor.description] == [("carrier", "varchar"), ("flights", "bigint")]
+    assert [item[:2] for item in cursor.description] == [("carrier", "varchar"), ("flights", "bigint")]
 
 
 def test_rows_as_dictionaries() -> None:
-    found = opened(DictCursor).execute(CARRIERS).fetchall()
-    assert found == [dict(zip(COLUMNS, row, strict=True)) for row in ROWS]
+    result = opened(DictCursor).execute(CARRIERS).fetchall()
+    assert result == [dict(zip(COLUMNS, row, strict=True)) for row in ROWS]
 
 
 def test_data_frames() -> None:
     frame = opened(PandasCursor).execute(CARRIERS).as_pandas()
     assert frame["flights"].tolist() == COLUMNS["flights"]
     assert frame["carrier"].isna().tolist() == [True, False, False]
-    assert [len(each) for each in opened(PandasCursor).execute(CARRIERS, chunksize=2).as_pandas()] == [2, 1]
+    assert [len(panda) for panda in opened(PandasCursor).execute(CARRIERS, chunksize=2).as_pandas()] == [2, 1]
     # This cursor reads a NULL string as an empty one, whatever the server is.
     assert opened(ArrowCursor).execute(CARRIERS).as_arrow().to_pydict() == {**COLUMNS, "carrier": ["", "AA", "UA"]}
     assert opened(PolarsCursor).execute(CARRIERS).as_polars().to_dict(as_series=False) == COLUMNS
@@ -79,8 +79,8 @@ def test_statements_that_write_tell_how_many_rows_and_which_files() -> None:
     assert cursor.output_location == f"s3://lake/staging/{cursor.query_id}"
     assert cursor.data_manifest_location == f"s3://lake/staging/{cursor.query_id}-manifest.csv"
     manifest = {"QueryExecutionId": cursor.query_id, "QueryResultType": "DATA_MANIFEST"}
-    found = cursor.connection.client.get_query_results(**manifest)
-    files = [row["Data"][0]["VarCharValue"] for row in found["ResultSet"]["Rows"]]
+    query_results = cursor.connection.client.get_query_results(**manifest)
+    files = [row["Data"][0]["VarCharValue"] for row in query_results["ResultSet"]["Rows"]]
     assert len(files) == 1
     assert files[0].startswith("s3://lake/written/")
     assert cursor.execute("SELECT count(*) FROM written").fetchall() == [(5,)]
@@ -91,9 +91,9 @@ def test_statements_that_write_tell_how_many_rows_and_which_files() -> None:
 def test_results_of_futures(kind: Any) -> None:
     cursor = opened(kind)
     query_id, future = cursor.execute(CARRIERS)
-    found = future.result(timeout=600)
-    assert (found.state, found.query_id) == ("SUCCEEDED", query_id)
-    assert len(found.fetchall()) == 3
+    result = future.result(timeout=600)
+    assert (result.state, result.query_id) == ("SUCCEEDED", query_id)
+    assert len(result.fetchall()) == 3
     cursor.close()
 
 
@@ -137,11 +137,11 @@ def test_a_work_group_manages_the_results(lakehouse: Lakehouse) -> None:
 
 def test_metadata_of_the_catalog() -> None:
     cursor = opened()
-    assert "db" in [each.name for each in cursor.list_databases("AwsDataCatalog")]
+    assert "db" in [database.name for database in cursor.list_databases("AwsDataCatalog")]
     [found] = cursor.list_table_metadata("AwsDataCatalog", "db", expression="carr.*")
     table = cursor.get_table_metadata("carriers")
     assert (found.name, table.table_type, table.location) == ("carriers", "EXTERNAL_TABLE", "s3://lake/carriers/")
-    assert [(each.name, each.type, each.comment) for each in table.columns] == [
+    assert [(column.name, column.type, column.comment) for column in table.columns] == [
         ("carrier", "string", "two letters"),
         ("flights", "bigint", None),
     ]
@@ -158,30 +158,34 @@ def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
 
 def test_sqlalchemy_runs_text_and_expressions_with_parameters(engine: Engine) -> None:
     carriers = Table("carriers", MetaData(), autoload_with=engine)
-    assert {each.name: str(each.type) for each in carriers.columns} == {"carrier": "VARCHAR", "flights": "BIGINT"}
+    assert {column.name: str(column.type) for column in carriers.columns} == {"carrier": "VARCHAR", "flights": "BIGINT"}
     chosen = select(func.count(), func.sum(carriers.c.flights)).where(carriers.c.carrier == "UA")
     with engine.connect() as connection:
         assert [tuple(map(int, row)) for row in connection.execute(chosen)] == [(1, 58665)]
-        found = connection.execute(text("SELECT flights FROM carriers WHERE carrier = :name"), {"name": "AA"})
-        assert [int(row[0]) for row in found] == [32729]
+        rows = connection.execute(text("SELECT flights FROM carriers WHERE carrier = :name"), {"name": "AA"})
+        assert [int(row[0]) for row in rows] == [32729]
 
 
 @pytest.mark.parametrize("engine", ["rest"], indirect=True)
 def test_sqlalchemy_inspects_the_catalog(engine: Engine) -> None:
-    found = inspect(engine)
-    assert "db" in found.get_schema_names()
-    assert "carriers" in found.get_table_names()
-    assert (found.has_table("carriers"), found.has_table("nothing"), found.has_table("carriers", schema="none")) == (
+    inspector = inspect(engine)
+    assert "db" in inspector.get_schema_names()
+    assert "carriers" in inspector.get_table_names()
+    assert (
+        inspector.has_table("carriers"),
+        inspector.has_table("nothing"),
+        inspector.has_table("carriers", schema="none"),
+    ) == (
         True,
         False,
         False,
     )
-    assert [(each["name"], each["comment"]) for each in found.get_columns("carriers")] == [
+    assert [(column["name"], column["comment"]) for column in inspector.get_columns("carriers")] == [
         ("carrier", "two letters"),
         ("flights", None),
     ]
-    assert found.get_table_options("carriers")["awsathena_location"] == "s3://lake/carriers/"
-    assert found.get_pk_constraint("carriers")["constrained_columns"] == []
+    assert inspector.get_table_options("carriers")["awsathena_location"] == "s3://lake/carriers/"
+    assert inspector.get_pk_constraint("carriers")["constrained_columns"] == []
 
 
 @pytest.mark.parametrize("engine", ["rest"], indirect=True)
@@ -194,11 +198,11 @@ def test_sqlalchemy_creates_and_drops_tables_and_inspects_views(engine: Engine) 
     made = Table("made", MetaData(), *columns, awsathena_location="s3://lake/made/", awsathena_file_format="PARQUET")
     made.create(engine)
     opened().execute("CREATE OR REPLACE VIEW by_name AS SELECT carrier AS name, flights FROM carriers")
-    found = inspect(engine)
-    assert {"carriers", "made"} <= set(found.get_table_names())
-    assert found.get_view_names() == ["by_name"]
-    assert [each["name"] for each in found.get_columns("made")] == ["id", "name", "year"]
-    assert [str(each["type"]) for each in found.get_columns("by_name")] == ["VARCHAR", "BIGINT"]
+    inspector = inspect(engine)
+    assert {"carriers", "made"} <= set(inspector.get_table_names())
+    assert inspector.get_view_names() == ["by_name"]
+    assert [column["name"] for column in inspector.get_columns("made")] == ["id", "name", "year"]
+    assert [str(column["type"]) for column in inspector.get_columns("by_name")] == ["VARCHAR", "BIGINT"]
     view = Table("by_name", MetaData(), autoload_with=engine)
     with engine.connect() as connection:
         assert connection.execute(select(view.c.name).where(view.c.flights > 40_000)).scalars().all() == ["UA"]

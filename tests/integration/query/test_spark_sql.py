@@ -72,9 +72,9 @@ class World:
         """Wait for a statement's end."""
         deadline = time.monotonic() + 120
         while True:
-            found = self.athena.get_query_execution(QueryExecutionId=execution)["QueryExecution"]
-            if found["Status"]["State"] in {"SUCCEEDED", "FAILED", "CANCELLED"}:
-                return found  # type: ignore[no-any-return]
+            result = self.athena.get_query_execution(QueryExecutionId=execution)["QueryExecution"]
+            if result["Status"]["State"] in {"SUCCEEDED", "FAILED", "CANCELLED"}:
+                return result  # type: ignore[no-any-return]
             assert time.monotonic() < deadline
             time.sleep(0.05)
 
@@ -83,7 +83,7 @@ class World:
         done = self.execution(sql, group)
         assert done["Status"]["State"] == "SUCCEEDED", (sql, group, done["Status"].get("StateChangeReason"))
         results = self.athena.get_query_results(QueryExecutionId=done["QueryExecutionId"])["ResultSet"]
-        rows = [[each.get("VarCharValue") for each in row["Data"]] for row in results["Rows"]]
+        rows = [[item.get("VarCharValue") for item in row["Data"]] for row in results["Rows"]]
         return rows, results["ResultSetMetadata"]["ColumnInfo"], done["Statistics"]["DataScannedInBytes"]
 
 
@@ -164,9 +164,9 @@ def test_a_secret_of_sparks_settings_is_in_no_command_line(world: World) -> None
     world.answer("SELECT count(*) FROM sales WHERE id + 1 > 0", "big")
     processes = psutil.Process(world.server).children(recursive=True)
     lines = []
-    for each in [psutil.Process(world.server), *processes]:
+    for process in [psutil.Process(world.server), *processes]:
         with suppress(psutil.ZombieProcess, psutil.NoSuchProcess):
-            lines.append(" ".join(each.cmdline()))
+            lines.append(" ".join(process.cmdline()))
     assert any("java" in line for line in lines)
     assert [line for line in lines if SECRET in line or "--conf" in line.split()] == []
 
@@ -204,11 +204,13 @@ def test_what_fails_and_what_is_stopped_says_so(world: World) -> None:
     assert world.answer("SELECT count(*) FROM sales", "big")[0] == [["_col0"], ["6"]]
     # A shell that spark-class started may have ended before the JVM took its starter's place, and the JVM waits for none.
     started = psutil.Process(world.server).children(recursive=True)
-    below = [each for each in started if each.status() != psutil.STATUS_ZOMBIE]
-    engines = [each for each in below if each.name() == "java" or "penstock.spark.sql.confined" in each.cmdline()]
+    below = [process for process in started if process.status() != psutil.STATUS_ZOMBIE]
+    engines = [
+        process for process in below if process.name() == "java" or "penstock.spark.sql.confined" in process.cmdline()
+    ]
     if sys.platform == "linux":
-        assert all("Seccomp:\t2" in Path(f"/proc/{each.pid}/status").read_text() for each in engines)
-    for java in [each for each in engines if each.name() == "java"]:
+        assert all("Seccomp:\t2" in Path(f"/proc/{engine.pid}/status").read_text() for engine in engines)
+    for java in [engine for engine in engines if engine.name() == "java"]:
         java.kill()
     lost = world.execution("SELECT count(*) FROM sales", "big")["Status"]
     assert "Spark's JVM was killed by signal 9 (SIGKILL)" in lost["StateChangeReason"]

@@ -45,7 +45,7 @@ def test_a_database_from_its_creation_to_its_end(lakehouse: Lakehouse, place: di
         ("3", "3.00", "2024-01-03")
     ]
     frame: Any = connect(**place, cursor_class=PandasCursor).cursor().execute("SELECT sum(euros) AS s FROM dear").as_pandas()
-    assert [str(each) for each in frame["s"]] == ["5.00"]
+    assert [str(item) for item in frame["s"]] == ["5.00"]
     assert [row[0] for row in rows("SHOW TABLES LIKE 'd*'")] == ["dear"]
     assert rows("SELECT column_name, data_type FROM information_schema.columns WHERE table_name = 'dear' ORDER BY 1") == [
         ("day", "date"),

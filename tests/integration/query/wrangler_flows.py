@@ -34,8 +34,8 @@ def default_bucket() -> Any:
     """Without any location, awswrangler makes the bucket that Athena's console makes."""
     boto3.client("athena").create_work_group(Name="bare", Configuration={"EnforceWorkGroupConfiguration": False})
     frame = wr.athena.read_sql_query("SELECT count(*) AS n FROM sales", workgroup="bare", **READ)
-    buckets = [each["Name"] for each in boto3.client("s3").list_buckets()["Buckets"]]
-    return [rows(frame), [each for each in buckets if each.startswith("aws-athena")]]
+    buckets = [bucket["Name"] for bucket in boto3.client("s3").list_buckets()["Buckets"]]
+    return [rows(frame), [bucket for bucket in buckets if bucket.startswith("aws-athena")]]
 
 
 def read_rows() -> Any:
@@ -44,7 +44,7 @@ def read_rows() -> Any:
 
 def read_chunks() -> Any:
     chunks = wr.athena.read_sql_query("SELECT * FROM sales", chunksize=2, **READ)
-    return [len(each) for each in chunks]
+    return [len(chunk) for chunk in chunks]
 
 
 def read_with_parameters() -> Any:
@@ -95,7 +95,7 @@ def prepared_statements() -> Any:
     wr.athena.create_prepared_statement("SELECT name FROM sales WHERE id = ?", "by_id")
     wr.athena.create_prepared_statement("SELECT name FROM sales WHERE id > ?", "by_id", mode="update")
     run = wr.athena.read_sql_query('EXECUTE "by_id"', params=["1"], paramstyle="qmark", **READ)
-    listed = [each["StatementName"] for each in wr.athena.list_prepared_statements()]
+    listed = [prepared_statement["StatementName"] for prepared_statement in wr.athena.list_prepared_statements()]
     wr.athena.delete_prepared_statement("by_id")
     return [rows(run)[0], listed, wr.athena.list_prepared_statements()]
 
@@ -122,17 +122,17 @@ def to_iceberg() -> Any:
     late = pd.DataFrame({"id": [3, 4], "name": ["c", "d"], "amount": [1.5, 2.5]})
     wr.athena.to_iceberg(late, merge_cols=["id"], schema_evolution=True, **table)
     wr.athena.delete_from_iceberg_table(pd.DataFrame({"id": [1]}), merge_cols=["id"], **table)
-    left = [each for each in wr.catalog.tables(database=DB)["Table"] if each.startswith("temp_table")]
+    left = [item for item in wr.catalog.tables(database=DB)["Table"] if item.startswith("temp_table")]
     return [rows(wr.athena.read_sql_query("SELECT id, name, amount FROM events ORDER BY id", **READ)), left]
 
 
 def read_by_ctas() -> Any:
     """awswrangler's default: a temporary table of Parquet, whose files it reads and deletes."""
     frame = wr.athena.read_sql_query("SELECT id, name, day FROM sales WHERE day < '2024-01-03' ORDER BY id", database=DB)
-    left = [each for each in wr.catalog.tables(database=DB)["Table"] if each.startswith("temp_table")]
+    left = [item for item in wr.catalog.tables(database=DB)["Table"] if item.startswith("temp_table")]
     chunks = wr.athena.read_sql_query("SELECT id FROM sales", database=DB, chunksize=1)
     empty = wr.athena.read_sql_query("SELECT id FROM sales WHERE id < 0", database=DB)
-    return [rows(frame), left, sum(len(each) for each in chunks), len(empty)]
+    return [rows(frame), left, sum(len(chunk) for chunk in chunks), len(empty)]
 
 
 def read_by_unload() -> Any:
@@ -162,7 +162,7 @@ def unload() -> Any:
 
 
 def other_formats() -> Any:
-    found = []
+    result = []
     for form, write in (("csv", wr.s3.to_csv), ("json", wr.s3.to_json), ("orc", wr.s3.to_orc)):
         options: dict[str, Any] = {"orient": "records", "lines": True} if form == "json" else {}
         options |= {} if form == "orc" else {"index": False}
@@ -175,8 +175,8 @@ def other_formats() -> Any:
             partition_cols=["day"],
             **options,
         )
-        found.append(rows(wr.athena.read_sql_query(f"SELECT id, name, day FROM {form} ORDER BY id", **READ)))
-    return found
+        result.append(rows(wr.athena.read_sql_query(f"SELECT id, name, day FROM {form} ORDER BY id", **READ)))
+    return result
 
 
 def rows(frame: Any) -> list[list[Any]]:

@@ -49,14 +49,14 @@ def run(*arguments: str | Path) -> Result:
 def told(server: RunningServer, schema_id: dict[str, str] = SCHEMA) -> list[dict[str, Any]]:
     """All that Glue's interface tells of the schema's versions."""
     glue = server.client("glue")
-    found = []
+    result = []
     for head in sorted(glue.list_schema_versions(SchemaId=schema_id)["Schemas"], key=lambda head: head["VersionNumber"]):
         version = glue.get_schema_version(SchemaVersionId=head["SchemaVersionId"])
         del version["ResponseMetadata"]
         metadata = glue.query_schema_version_metadata(SchemaVersionId=head["SchemaVersionId"])["MetadataInfoMap"]
         metadata.pop("penstock:incompatibility", None)
-        found.append({**version, "metadata": metadata})
-    return found
+        result.append({**version, "metadata": metadata})
+    return result
 
 
 @pytest.mark.parametrize("source", ["store", "glue"])
@@ -162,7 +162,7 @@ def test_who_changed_what_is_shown(server: RunningServer) -> None:
     for name in ("r/s", "schema/s", "registry/"):
         with pytest.raises(InvalidInput, match="does not name a resource of the audit log"):
             run("registry", "audit", "--home", server.home, "--resource", name)
-    wanted = [{"AttributeKey": "ResourceName", "AttributeValue": "schema/r/s"}]
-    event = server.client("cloudtrail").lookup_events(LookupAttributes=wanted)["Events"][0]
+    expected = [{"AttributeKey": "ResourceName", "AttributeValue": "schema/r/s"}]
+    event = server.client("cloudtrail").lookup_events(LookupAttributes=expected)["Events"][0]
     assert (event["EventName"], event["Username"]) == ("RegisterSchemaVersion", "root")
     assert json.loads(event["CloudTrailEvent"])["responseElements"]["outcome"] == newest["outcome"]

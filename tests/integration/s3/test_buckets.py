@@ -10,7 +10,7 @@ from penstock.local.objectstore import ObjectStore
 
 def test_a_bucket_is_made_listed_and_removed(s3: Any, store: ObjectStore) -> None:
     s3.create_bucket(Bucket="another.bucket-1")
-    assert {"another.bucket-1", "lake"} <= {each["Name"] for each in s3.list_buckets()["Buckets"]}
+    assert {"another.bucket-1", "lake"} <= {bucket["Name"] for bucket in s3.list_buckets()["Buckets"]}
     assert s3.head_bucket(Bucket="another.bucket-1")["BucketRegion"] == "us-east-1"
     assert s3.get_bucket_location(Bucket="another.bucket-1")["LocationConstraint"] is None
     with pytest.raises(ClientError, match="BucketAlreadyOwnedByYou"):
@@ -64,10 +64,10 @@ def listed(s3: Any) -> str:
 
 def test_keys_come_in_the_order_of_their_bytes(s3: Any, listed: str) -> None:
     expected = sorted(KEYS, key=str.encode)
-    assert [each["Key"] for each in s3.list_objects_v2(Bucket=listed)["Contents"]] == expected
-    assert [each["Key"] for each in s3.list_objects(Bucket=listed)["Contents"]] == expected
+    assert [content["Key"] for content in s3.list_objects_v2(Bucket=listed)["Contents"]] == expected
+    assert [content["Key"] for content in s3.list_objects(Bucket=listed)["Contents"]] == expected
     versions = s3.list_object_versions(Bucket=listed)["Versions"]
-    assert [(each["Key"], each["VersionId"]) for each in versions] == [(key, "null") for key in expected]
+    assert [(version["Key"], version["VersionId"]) for version in versions] == [(key, "null") for key in expected]
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 100])
@@ -79,8 +79,8 @@ def test_pages_together_are_the_whole_listing(s3: Any, listed: str, size: int, o
     )
     keys, prefixes = [], []
     for page in pages:
-        keys += [each["Key"] for each in page.get("Contents", [])]
-        prefixes += [each["Prefix"] for each in page.get("CommonPrefixes", [])]
+        keys += [content["Key"] for content in page.get("Contents", [])]
+        prefixes += [common_prefix["Prefix"] for common_prefix in page.get("CommonPrefixes", [])]
         assert len(page.get("Contents", [])) + len(page.get("CommonPrefixes", [])) <= size
     grouped = {key[: key.index(delimiter) + len(delimiter)] for key in KEYS if delimiter and delimiter in key}
     assert prefixes == sorted(grouped, key=str.encode)
@@ -89,12 +89,12 @@ def test_pages_together_are_the_whole_listing(s3: Any, listed: str, size: int, o
 
 def test_prefixes_starts_and_owners(s3: Any, listed: str) -> None:
     page = s3.list_objects_v2(Bucket=listed, Prefix="b/", Delimiter="/", FetchOwner=True)
-    assert [each["Key"] for each in page["Contents"]] == ["b/1"]
-    assert [each["Prefix"] for each in page["CommonPrefixes"]] == ["b/2/"]
+    assert [content["Key"] for content in page["Contents"]] == ["b/1"]
+    assert [common_prefix["Prefix"] for common_prefix in page["CommonPrefixes"]] == ["b/2/"]
     assert page["Contents"][0]["Owner"]["DisplayName"] == "111122223333"
     assert page["KeyCount"] == 2
     after = s3.list_objects_v2(Bucket=listed, StartAfter="b/2/x")["Contents"]
-    assert [each["Key"] for each in after] == ["b/2/y", "b0", "z/ü/1", "z/ü/2", "é"]
+    assert [item["Key"] for item in after] == ["b/2/y", "b0", "z/ü/1", "z/ü/2", "é"]
     assert "Contents" not in s3.list_objects_v2(Bucket=listed, MaxKeys=0)
     with pytest.raises(ClientError, match="continuation token"):
         s3.list_objects_v2(Bucket=listed, ContinuationToken="?")

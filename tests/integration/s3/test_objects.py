@@ -72,8 +72,8 @@ def test_an_object_without_a_type_has_amazons_default(s3: Any) -> None:
 )
 def test_ranges(s3: Any, header: str, status: int, body: bytes) -> None:
     s3.put_object(Bucket="lake", Key="ranged", Body=b"0123456789")
-    found = s3.get_object(Bucket="lake", Key="ranged", Range=header)
-    assert (found["ResponseMetadata"]["HTTPStatusCode"], found["Body"].read()) == (status, body)
+    object_ = s3.get_object(Bucket="lake", Key="ranged", Range=header)
+    assert (object_["ResponseMetadata"]["HTTPStatusCode"], object_["Body"].read()) == (status, body)
 
 
 def test_a_range_beyond_the_end_is_refused(s3: Any) -> None:
@@ -116,8 +116,8 @@ def test_checksums_are_checked_kept_and_answered(s3: Any, algorithm: str) -> Non
     good = base64.b64encode(raw).decode()
     name = f"Checksum{algorithm}"
     s3.put_object(Bucket="lake", Key="summed", Body=b"123456789", **{name: good})
-    found = s3.head_object(Bucket="lake", Key="summed", ChecksumMode="ENABLED")
-    assert (found[name], found["ChecksumType"]) == (good, "FULL_OBJECT")
+    result = s3.head_object(Bucket="lake", Key="summed", ChecksumMode="ENABLED")
+    assert (result[name], result["ChecksumType"]) == (good, "FULL_OBJECT")
     wrong = base64.b64encode(bytes(len(raw))).decode()
     assert refused(lambda: s3.put_object(Bucket="lake", Key="summed", Body=b"other", **{name: wrong})) == "BadDigest"
     assert s3.get_object(Bucket="lake", Key="summed")["Body"].read() == b"123456789"
@@ -173,13 +173,13 @@ def test_tags(s3: Any) -> None:
 def test_copies(s3: Any) -> None:
     s3.put_object(Bucket="lake", Key="from", Body=b"x" * 100, ContentType="text/x", Metadata={"a": "1"}, Tagging="t=1")
     copied = s3.copy_object(Bucket="lake", Key="to/copy", CopySource={"Bucket": "lake", "Key": "from"})["CopyObjectResult"]
-    found = s3.get_object(Bucket="lake", Key="to/copy")
-    assert (found["ETag"], found["ContentType"], found["Metadata"]) == (copied["ETag"], "text/x", {"a": "1"})
+    object_ = s3.get_object(Bucket="lake", Key="to/copy")
+    assert (object_["ETag"], object_["ContentType"], object_["Metadata"]) == (copied["ETag"], "text/x", {"a": "1"})
     assert s3.get_object_tagging(Bucket="lake", Key="to/copy")["TagSet"] == [{"Key": "t", "Value": "1"}]
     changed = {"Bucket": "lake", "Key": "to/copy", "CopySource": "lake/to/copy"}
     s3.copy_object(**changed, MetadataDirective="REPLACE", Metadata={"b": "2"}, TaggingDirective="REPLACE", Tagging="u=2")
-    found = s3.get_object(Bucket="lake", Key="to/copy")
-    assert (found["Metadata"], found["Body"].read()) == ({"b": "2"}, b"x" * 100)
+    object_ = s3.get_object(Bucket="lake", Key="to/copy")
+    assert (object_["Metadata"], object_["Body"].read()) == ({"b": "2"}, b"x" * 100)
     assert s3.get_object_tagging(Bucket="lake", Key="to/copy")["TagSet"] == [{"Key": "u", "Value": "2"}]
     assert refused(lambda: s3.copy_object(**changed)) == "InvalidRequest"
     assert refused(lambda: s3.copy_object(Bucket="lake", Key="x", CopySource="lake/none")) == "NoSuchKey"
@@ -190,20 +190,24 @@ def test_copies(s3: Any) -> None:
 
 def test_attributes_and_lists_of_grants(s3: Any) -> None:
     etag = s3.put_object(Bucket="lake", Key="attributed", Body=b"x", ChecksumAlgorithm="SHA256")["ETag"]
-    wanted = ["ETag", "Checksum", "ObjectSize", "StorageClass", "ObjectParts"]
-    found = s3.get_object_attributes(Bucket="lake", Key="attributed", ObjectAttributes=wanted)
-    assert (found["ETag"], found["ObjectSize"], found["StorageClass"]) == (etag.strip('"'), 1, "STANDARD")
-    assert found["Checksum"]["ChecksumSHA256"] == base64.b64encode(hashlib.sha256(b"x").digest()).decode()
+    expected = ["ETag", "Checksum", "ObjectSize", "StorageClass", "ObjectParts"]
+    object_attributes = s3.get_object_attributes(Bucket="lake", Key="attributed", ObjectAttributes=expected)
+    assert (object_attributes["ETag"], object_attributes["ObjectSize"], object_attributes["StorageClass"]) == (
+        etag.strip('"'),
+        1,
+        "STANDARD",
+    )
+    assert object_attributes["Checksum"]["ChecksumSHA256"] == base64.b64encode(hashlib.sha256(b"x").digest()).decode()
     grants = s3.get_object_acl(Bucket="lake", Key="attributed")["Grants"]
     assert [(grant["Grantee"]["Type"], grant["Permission"]) for grant in grants] == [("CanonicalUser", "FULL_CONTROL")]
 
 
 def test_headers_of_an_answer_are_overridden_when_they_were_signed(s3: Any) -> None:
     s3.put_object(Bucket="lake", Key="overridden", Body=b"x", ContentType="text/a")
-    found = s3.get_object(
+    object_ = s3.get_object(
         Bucket="lake", Key="overridden", ResponseContentType="text/b", ResponseContentDisposition="attachment; filename=x"
     )
-    assert (found["ContentType"], found["ContentDisposition"]) == ("text/b", "attachment; filename=x")
+    assert (object_["ContentType"], object_["ContentDisposition"]) == ("text/b", "attachment; filename=x")
 
 
 def test_deletes(s3: Any, store: ObjectStore) -> None:
@@ -211,7 +215,7 @@ def test_deletes(s3: Any, store: ObjectStore) -> None:
     for key in ("gone/a/1", "gone/a/2", "gone/b"):
         s3.put_object(Bucket="lake", Key=key, Body=b"x")
     answer = s3.delete_objects(Bucket="lake", Delete={"Objects": [{"Key": key} for key in ("gone/a/1", "gone/a/2", "none")]})
-    assert sorted(each["Key"] for each in answer["Deleted"]) == ["gone/a/1", "gone/a/2", "none"]
+    assert sorted(item["Key"] for item in answer["Deleted"]) == ["gone/a/1", "gone/a/2", "none"]
     assert not (store.lake / "lake" / "gone" / "a").exists()
     quiet = s3.delete_objects(Bucket="lake", Delete={"Objects": [{"Key": "gone/b"}], "Quiet": True})
     assert "Deleted" not in quiet
@@ -236,8 +240,8 @@ def test_a_key_is_an_object_or_has_others_below_it(s3: Any) -> None:
 def test_a_folder_as_an_object(s3: Any, store: ObjectStore) -> None:
     s3.put_object(Bucket="lake", Key="marker/", Metadata={"a": "1"})
     assert (store.lake / "lake" / "marker").is_dir()
-    found = s3.head_object(Bucket="lake", Key="marker/")
-    assert (found["ContentLength"], found["Metadata"]) == (0, {"a": "1"})
+    result = s3.head_object(Bucket="lake", Key="marker/")
+    assert (result["ContentLength"], result["Metadata"]) == (0, {"a": "1"})
     assert refused(lambda: s3.head_object(Bucket="lake", Key="marker")) == "404"
     assert refused(lambda: s3.put_object(Bucket="lake", Key="marker/", Body=b"x")) == "InvalidRequest"
     s3.put_object(Bucket="lake", Key="marker/x", Body=b"x")
@@ -253,9 +257,9 @@ def test_a_file_that_another_program_overwrote_has_lost_its_metadata(s3: Any, st
     file = store.lake / "lake" / "overwritten"
     file.write_bytes(b"theirs now")
     os.utime(file, (1000, 1000))
-    found = s3.get_object(**at)
-    assert (found["Metadata"], found["Body"].read()) == ({}, b"theirs now")
-    assert found["ETag"] == f'"{hashlib.md5(b"theirs now").hexdigest()}"'
+    object_ = s3.get_object(**at)
+    assert (object_["Metadata"], object_["Body"].read()) == ({}, b"theirs now")
+    assert object_["ETag"] == f'"{hashlib.md5(b"theirs now").hexdigest()}"'
 
 
 def test_an_object_of_the_former_gateway_keeps_its_type_and_metadata(s3: Any, store: ObjectStore) -> None:
@@ -269,8 +273,8 @@ def test_an_object_of_the_former_gateway_keeps_its_type_and_metadata(s3: Any, st
         ("content-md5", b'"abc-2"'),
     ):
         set_attribute(file, f"user.user.{name}", value)
-    found = s3.head_object(Bucket="lake", Key="former")
-    assert (found["ContentType"], found["Metadata"], found["ETag"]) == ("text/plain", {"owner": "me"}, '"abc-2"')
+    result = s3.head_object(Bucket="lake", Key="former")
+    assert (result["ContentType"], result["Metadata"], result["ETag"]) == ("text/plain", {"owner": "me"}, '"abc-2"')
 
 
 def test_operations_that_are_not_served_are_named(s3: Any) -> None:

@@ -26,12 +26,13 @@ def test_put_get_list_delete(store: ObjectStore, s3: Any) -> None:
     assert (store.lake / "lake/a/b=1/c.txt").read_bytes() == b"hello"
     assert s3.get_object(Bucket="lake", Key="a/b=1/c.txt")["Body"].read() == b"hello"
     listed = s3.list_objects_v2(Bucket="lake", Prefix="a/")["Contents"]
-    assert [(each["Key"], each["Size"], each["ETag"]) for each in listed] == [
+    assert [(item["Key"], item["Size"], item["ETag"]) for item in listed] == [
         ("a/b=1/c.txt", 5, f'"{hashlib.md5(b"hello").hexdigest()}"')
     ]
-    assert [each["Prefix"] for each in s3.list_objects_v2(Bucket="lake", Prefix="a/", Delimiter="/")["CommonPrefixes"]] == [
-        "a/b=1/"
-    ]
+    assert [
+        common_prefix["Prefix"]
+        for common_prefix in s3.list_objects_v2(Bucket="lake", Prefix="a/", Delimiter="/")["CommonPrefixes"]
+    ] == ["a/b=1/"]
     s3.delete_object(Bucket="lake", Key="a/b=1/c.txt")
     assert "Contents" not in s3.list_objects_v2(Bucket="lake", Prefix="a/")
 

@@ -35,14 +35,14 @@ def test_an_upload_is_listed_until_it_is_complete_and_no_object_before(s3: Any, 
     assert [part["PartNumber"] for part in s3.list_parts(**upload)["Parts"]] == [1, 3]
     page = s3.list_parts(**upload, MaxParts=1)
     assert (page["IsTruncated"], page["NextPartNumberMarker"]) == (True, 1)
-    assert [each["Key"] for each in s3.list_multipart_uploads(Bucket="lake", Prefix="up/")["Uploads"]] == ["up/one"]
+    assert [item["Key"] for item in s3.list_multipart_uploads(Bucket="lake", Prefix="up/")["Uploads"]] == ["up/one"]
     assert "Contents" not in s3.list_objects_v2(Bucket="lake", Prefix="up/")
     answer = complete(s3, upload, [first, last])
     digests = [hashlib.md5(b"a" * PART).digest(), hashlib.md5(b"b").digest()]
     assert answer["ETag"] == f'"{hashlib.md5(b"".join(digests)).hexdigest()}-2"'
-    found = s3.get_object(Bucket="lake", Key="up/one")
-    assert (found["Metadata"], found["ContentType"], found["TagCount"]) == ({"a": "1"}, "text/x", 1)
-    assert found["Body"].read() == b"a" * PART + b"b"
+    object_ = s3.get_object(Bucket="lake", Key="up/one")
+    assert (object_["Metadata"], object_["ContentType"], object_["TagCount"]) == ({"a": "1"}, "text/x", 1)
+    assert object_["Body"].read() == b"a" * PART + b"b"
     assert s3.head_object(Bucket="lake", Key="up/one", PartNumber=2)["ContentLength"] == 1
     assert "Uploads" not in s3.list_multipart_uploads(Bucket="lake", Prefix="up/")
     assert list((store.lake / ".penstock-s3" / "uploads" / "lake").iterdir()) == []
@@ -120,8 +120,8 @@ def test_checksums_of_uploads(s3: Any, algorithm: str, kind: str) -> None:
     if algorithm == "SHA256":
         expected = base64.b64encode(hashlib.sha256(b"".join(digests)).digest()).decode()
         assert answer["ChecksumSHA256"] == f"{expected}-2"
-    found = s3.head_object(Bucket="lake", Key="up/summed", ChecksumMode="ENABLED")
-    assert found[f"Checksum{algorithm}"] == answer[f"Checksum{algorithm}"]
+    result = s3.head_object(Bucket="lake", Key="up/summed", ChecksumMode="ENABLED")
+    assert result[f"Checksum{algorithm}"] == answer[f"Checksum{algorithm}"]
 
 
 def test_parts_that_are_copied(s3: Any) -> None:
@@ -135,8 +135,8 @@ def test_parts_that_are_copied(s3: Any) -> None:
     with pytest.raises(ClientError, match="InvalidArgument"):
         s3.upload_part_copy(**upload, PartNumber=2, CopySource="lake/up/source", CopySourceRange="bytes=5-")
     complete(s3, upload, parts)
-    found = s3.get_object(Bucket="lake", Key="up/copied", Range="bytes=-5")["Body"].read()
-    assert found == b"89345"
+    result = s3.get_object(Bucket="lake", Key="up/copied", Range="bytes=-5")["Body"].read()
+    assert result == b"89345"
 
 
 def test_a_large_file_goes_up_and_comes_down_in_parallel_parts(s3: Any, tmp_path: Path) -> None:
@@ -154,10 +154,11 @@ def test_a_listing_of_uploads_by_prefix_goes_on_from_page_to_page(s3: Any) -> No
     pages = s3.get_paginator("list_multipart_uploads").paginate(
         Bucket="lake", Prefix="pages/", Delimiter="/", PaginationConfig={"PageSize": 1}
     )
-    found = [
-        [each["Prefix"] for each in page.get("CommonPrefixes", [])] + [each["Key"] for each in page.get("Uploads", [])]
+    results = [
+        [common_prefix["Prefix"] for common_prefix in page.get("CommonPrefixes", [])]
+        + [item["Key"] for item in page.get("Uploads", [])]
         for page in pages
     ]
     for key, upload in started.items():
         s3.abort_multipart_upload(Bucket="lake", Key=key, UploadId=upload)
-    assert found == [["pages/a/"], ["pages/b"], ["pages/c/"]]
+    assert results == [["pages/a/"], ["pages/b"], ["pages/c/"]]

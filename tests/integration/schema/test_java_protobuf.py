@@ -69,8 +69,8 @@ def flight(schema: ParsedSchema, number: int, **more: str) -> bytes:
 def versions(server: RunningServer, topic: str) -> list[dict[str, Any]]:
     glue = server.client("glue")
     listed = glue.list_schema_versions(SchemaId={"RegistryName": REGISTRY, "SchemaName": topic})["Schemas"]
-    found = [glue.get_schema_version(SchemaVersionId=item["SchemaVersionId"]) for item in listed]
-    return sorted(found, key=lambda item: item["VersionNumber"])
+    results = [glue.get_schema_version(SchemaVersionId=item["SchemaVersionId"]) for item in listed]
+    return sorted(results, key=lambda item: item["VersionNumber"])
 
 
 def test_java_registers_writes_and_reads(java: JavaFormats, penstock_server: RunningServer) -> None:

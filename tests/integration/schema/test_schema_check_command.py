@@ -125,10 +125,10 @@ def test_verdicts_without_a_trace_in_the_registry(penstock_server: RunningServer
     ],
 )
 def test_what_cannot_be_told(penstock_server: RunningServer, registry: str, options: list[str], says: str) -> None:
-    found = check(penstock_server, SECOND, *options, registry=registry)
-    assert found.returncode == 2
-    assert says in found.stderr
-    assert "Traceback" not in found.stderr
+    completed_process = check(penstock_server, SECOND, *options, registry=registry)
+    assert completed_process.returncode == 2
+    assert says in completed_process.stderr
+    assert "Traceback" not in completed_process.stderr
 
 
 @pytest.fixture
@@ -159,8 +159,10 @@ def test_real_records(penstock_server: RunningServer, registry: str, against: li
 def test_the_last_records_of_one_partition(
     penstock_server: RunningServer, registry: str, topic: str, against: list[str]
 ) -> None:
-    found = check(penstock_server, NARROW, *against, "--last", "3", "--partition", "0", "--mode", "NONE", registry=registry)
-    tried = json.loads(found.stdout)["topic"]
+    completed_process = check(
+        penstock_server, NARROW, *against, "--last", "3", "--partition", "0", "--mode", "NONE", registry=registry
+    )
+    tried = json.loads(completed_process.stdout)["topic"]
     assert (tried["records"], tried["partitions"]) == (3, 1)
     assert [(record["partition"], record["offset"]) for record in tried["broken"][0]["records"]] == [(0, 9)]
     missing = check(penstock_server, NARROW, *against, "--partition", "7", registry=registry)
@@ -205,9 +207,9 @@ def test_records_of_the_other_formats(
     file = tmp_path / "definition"
     file.write_text(new)
     options = [*against, "--schema-name", name, "--against-topic", topic]
-    found = check(penstock_server, None, *options, registry="default-registry", file=file)
-    assert found.returncode == 1, found.stderr
-    tried = json.loads(found.stdout)["topic"]
+    completed_process = check(penstock_server, None, *options, registry="default-registry", file=file)
+    assert completed_process.returncode == 1, completed_process.stderr
+    tried = json.loads(completed_process.stdout)["topic"]
     assert (tried["readable"], [item["count"] for item in tried["broken"]]) == (1, [1])
     assert tried["broken"][0]["records"][0]["offset"] == 1
     file.write_text(old)

@@ -40,11 +40,11 @@ def test_the_cli(penstock_server: RunningServer, tmp_path: Path, data_format: st
         "--compatibility", "BACKWARD", "--schema-definition", f"file://{file}",
     )  # fmt: skip
     assert (made["DataFormat"], made["SchemaVersionStatus"]) == (data_format, "AVAILABLE")
-    found = glue(
+    result = glue(
         penstock_server, "get-schema-by-definition", "--schema-id", f"SchemaName={name},RegistryName=default-registry",
         "--schema-definition", RESPELLED[data_format],
     )  # fmt: skip
-    assert (found["SchemaVersionId"], found["DataFormat"]) == (made["SchemaVersionId"], data_format)
+    assert (result["SchemaVersionId"], result["DataFormat"]) == (made["SchemaVersionId"], data_format)
     check = ("check-schema-version-validity", "--data-format", data_format, "--schema-definition")
     assert glue(penstock_server, *check, RESPELLED[data_format]) == {"Valid": True}
     text, where = INVALID[data_format]

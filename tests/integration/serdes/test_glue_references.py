@@ -100,6 +100,6 @@ def test_protobuf(penstock_server: RunningServer, source: RegistryClient, java: 
         messages.append(frame.encode(version, bytes([parsed.tree.message_index_glue(name)]) + payloads[-1]))
     reader = MessageReader(source, formats=("PROTOBUF",))
     assert [reader.read(message) for message in messages] == list(VALUES.values())
-    found = java.read("t", messages)
-    assert [item.name for item in found] == list(VALUES)
-    assert [item.data for item in found] == payloads
+    java_values = java.read("t", messages)
+    assert [item.name for item in java_values] == list(VALUES)
+    assert [item.data for item in java_values] == payloads

@@ -146,8 +146,8 @@ def test_registration_leaves_the_transport_and_our_metadata(
     glue = penstock_server.client("glue")
 
     def metadata(topic: str) -> dict[str, str]:
-        found = glue.query_schema_version_metadata(SchemaVersionId=str(source.latest(REGISTRY, topic).id))
-        return {key: value["MetadataValue"] for key, value in found["MetadataInfoMap"].items()}
+        result = glue.query_schema_version_metadata(SchemaVersionId=str(source.latest(REGISTRY, topic).id))
+        return {key: value["MetadataValue"] for key, value in result["MetadataInfoMap"].items()}
 
     theirs, ours = fresh("theirs"), fresh("ours")
     java.write(theirs, FIRST, VALUES[:1])

@@ -149,8 +149,8 @@ def test_python_writes_and_java_reads(
     values = VALUES[data_format]
     write = serializer(source, data_format, compression)
     frames = [write(value, context) or b"" for value in values]
-    found = [from_java(data_format, item.data) for item in java.read(context.topic, frames)]
-    assert found == values
+    results = [from_java(data_format, item.data) for item in java.read(context.topic, frames)]
+    assert results == values
     (version,) = source.versions(REGISTRY, context.topic)
     assert {frame[2:18] for frame in frames} == {version.id.bytes}
 

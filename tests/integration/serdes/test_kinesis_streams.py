@@ -31,10 +31,10 @@ def test_a_stream_of_plain_and_aggregated_records(source: RegistryClient, kinesi
     assert len(ranges) == len(shards)
     together = list(aggregated(users, Aggregator(limit=10_000, shards=ranges)))
     assert put_all(client, stream, together) == len(together) < 20
-    found = list(KinesisDeserializer(source=source).records(kinesis.records(stream), stream=stream))
-    assert sorted(item.value["id"] for item in found) == list(range(1, 450))
+    kinesis_values = list(KinesisDeserializer(source=source).records(kinesis.records(stream), stream=stream))
+    assert sorted(item.value["id"] for item in kinesis_values) == list(range(1, 450))
     for key in keys:
         # In the order in which they were put: aggregated or not, a key has one shard.
-        ids = [item.value["id"] for item in found if item.partition_key == key]
+        ids = [item.value["id"] for item in kinesis_values if item.partition_key == key]
         assert ids == sorted(ids)
-    assert all(item.arrived is not None for item in found)
+    assert all(item.arrived is not None for item in kinesis_values)

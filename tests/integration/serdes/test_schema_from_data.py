@@ -38,8 +38,8 @@ def versions(penstock_server: RunningServer, registry: str) -> Callable[[], list
 
     def read() -> list[dict[str, Any]]:
         listed = glue.list_schema_versions(SchemaId=schema)["Schemas"]
-        found = [glue.get_schema_version(SchemaVersionId=item["SchemaVersionId"]) for item in listed]
-        return sorted(found, key=lambda item: int(item["VersionNumber"]))
+        results = [glue.get_schema_version(SchemaVersionId=item["SchemaVersionId"]) for item in listed]
+        return sorted(results, key=lambda item: int(item["VersionNumber"]))
 
     return read
 
@@ -140,13 +140,13 @@ def test_two_producers_at_once_end_in_one_schema(registry: str, versions: Callab
 
     with ThreadPoolExecutor(2) as pool:
         written = list(pool.map(produce, ["left", "right"]))
-    found = versions()
-    assert {version["Status"] for version in found} == {"AVAILABLE"}
+    results = versions()
+    assert {version["Status"] for version in results} == {"AVAILABLE"}
     expected = {"deviceId", "timestamp"} | {f"{name}{number}" for name in ("left", "right") for number in range(4)}
-    assert set(fields(found[-1])) == expected
+    assert set(fields(results[-1])) == expected
     # Each needs four; where both extended one version there is a third that unites the two.
-    assert len(found) <= 16
-    read = GlueDeserializer({"registry.name": registry}, reader_schema=found[-1]["SchemaDefinition"])
+    assert len(results) <= 16
+    read = GlueDeserializer({"registry.name": registry}, reader_schema=results[-1]["SchemaDefinition"])
     values = [read(message, CONTEXT) for messages in written for message in messages]
     keys = [f"{name}{number}" for name in ("left", "right") for number in range(4)]
     assert [value[key] for value, key in zip(values, keys, strict=True)] == [0, 1, 2, 3, 0, 1, 2, 3]

@@ -65,9 +65,9 @@ def test_each_writer_gets_the_answer_to_its_own_request(tmp_path: Path) -> None:
             elif text == "{":
                 assert answer == "InvalidInputException"
             else:
-                found = glue.get_schema_version(SchemaVersionId=answer["SchemaVersionId"])
-                assert found["SchemaDefinition"] == text
-                assert (found["VersionNumber"], found["Status"]) == (answer["VersionNumber"], "AVAILABLE")
+                schema_version = glue.get_schema_version(SchemaVersionId=answer["SchemaVersionId"])
+                assert schema_version["SchemaDefinition"] == text
+                assert (schema_version["VersionNumber"], schema_version["Status"]) == (answer["VersionNumber"], "AVAILABLE")
                 stored.add((number, answer["VersionNumber"]))
         # No number twice, and none left out.
         assert len(stored) == len([answer for answer in answers if isinstance(answer[2], dict)])
@@ -84,8 +84,11 @@ def test_what_a_killed_server_answered_is_there(tmp_path: Path) -> None:
     def write(writer: int) -> None:
         for turn in range(10_000):
             try:
-                wanted = {"SchemaId": _schema(writer % _SCHEMAS), "SchemaDefinition": _definition("a", f"w{writer}x{turn}")}
-                answer = glue.register_schema_version(**wanted)
+                expected = {
+                    "SchemaId": _schema(writer % _SCHEMAS),
+                    "SchemaDefinition": _definition("a", f"w{writer}x{turn}"),
+                }
+                answer = glue.register_schema_version(**expected)
             except (BotoCoreError, ClientError):
                 return
             if "SchemaVersionId" not in answer:
@@ -102,4 +105,4 @@ def test_what_a_killed_server_answered_is_there(tmp_path: Path) -> None:
     with running_server(tmp_path) as again:
         glue = again.client("glue")
         assert len(answered) >= 60
-        assert {glue.get_schema_version(SchemaVersionId=each)["Status"] for each in answered} == {"AVAILABLE"}
+        assert {glue.get_schema_version(SchemaVersionId=name)["Status"] for name in answered} == {"AVAILABLE"}

@@ -74,13 +74,13 @@ def test_a_dead_worker_is_replaced_and_a_killed_parent_leaves_none(tmp_path: Pat
 
 def _listed(parent: psutil.Process) -> list[psutil.Process]:
     """The workers: children of the fork server."""
-    found: list[psutil.Process] = []
+    processes: list[psutil.Process] = []
     for child in parent.children(recursive=True):
         # One may end while it is looked at.
         with contextlib.suppress(psutil.NoSuchProcess):
             if child.ppid() != parent.pid:
-                found.append(child)
-    return found
+                processes.append(child)
+    return processes
 
 
 def _workers(parent: psutil.Process, count: int) -> list[psutil.Process]:

@@ -45,8 +45,8 @@ def test_serves_boto3(penstock_server: RunningServer) -> None:
         Compatibility="BACKWARD",
         SchemaDefinition=schema,
     )
-    found = glue.get_schema_version(SchemaVersionId=created["SchemaVersionId"])
-    assert json.loads(found["SchemaDefinition"]) == json.loads(schema)
+    schema_version = glue.get_schema_version(SchemaVersionId=created["SchemaVersionId"])
+    assert json.loads(schema_version["SchemaDefinition"]) == json.loads(schema)
     athena = penstock_server.client("athena")
     assert athena.list_work_groups()["WorkGroups"][0]["Name"] == "primary"
 
@@ -113,11 +113,15 @@ def test_pages_through_secrets_in_both_orders(penstock_server: RunningServer) ->
     for name in names:
         client.create_secret(Name=name)
     only = [{"Key": "name", "Values": ["page-"]}]
-    for order, wanted in (("asc", names), ("desc", names[::-1])):
+    for order, expected in (("asc", names), ("desc", names[::-1])):
         pages = client.get_paginator("list_secrets").paginate(
             Filters=only, SortOrder=order, PaginationConfig={"PageSize": 2}
         )
-        assert [[secret["Name"] for secret in page["SecretList"]] for page in pages] == [wanted[:2], wanted[2:4], wanted[4:]]
+        assert [[secret["Name"] for secret in page["SecretList"]] for page in pages] == [
+            expected[:2],
+            expected[2:4],
+            expected[4:],
+        ]
     assert refusal(lambda: client.list_secrets(NextToken="made up"))[0] == "InvalidNextTokenException"
 
 

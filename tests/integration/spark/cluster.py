@@ -35,15 +35,15 @@ class StandaloneCluster:
         """Kill a worker and its executors, as the loss of a machine does."""
         worker = self.workers[number]
         executors = psutil.Process(worker.pid).children(recursive=True)
-        for each in [psutil.Process(worker.pid), *executors]:
+        for executor in [psutil.Process(worker.pid), *executors]:
             with suppress(psutil.NoSuchProcess):
-                each.kill()
+                executor.kill()
         worker.wait(_SECONDS)
 
     def executors(self) -> list[psutil.Process]:
         """The executors of all workers that live."""
-        alive = [each for each in self.workers if each.poll() is None]
-        return [child for each in alive for child in psutil.Process(each.pid).children() if child.name() == "java"]
+        alive = [worker for worker in self.workers if worker.poll() is None]
+        return [child for popen in alive for child in psutil.Process(popen.pid).children() if child.name() == "java"]
 
 
 def _start(folder: Path, name: str, arguments: list[str], environment: Mapping[str, str]) -> "subprocess.Popen[bytes]":

@@ -36,7 +36,7 @@ def register_flights(server: RunningServer, registry: str, versions: int = 1) ->
     for definition in DEFINITIONS[1:versions]:
         schema = {"RegistryName": registry, "SchemaName": "flights"}
         ids.append(glue.register_schema_version(SchemaId=schema, SchemaDefinition=json.dumps(definition))["SchemaVersionId"])
-    return [UUID(each) for each in ids]
+    return [UUID(id_) for id_ in ids]
 
 
 def frame_of(version: UUID, framed: bytes) -> bytes:
@@ -80,17 +80,17 @@ class Command:
             return sum(text in line for line in lines) >= count or self.process.poll() is not None
 
         wait_until(printed, seconds=_SECONDS)
-        found = sum(text in line for line in (self.err if error else self.out).splitlines())
-        assert found >= count, f"{self.process.poll()}\n{self.out}\n{self.err[-3000:]}"
+        result = sum(text in line for line in (self.err if error else self.out).splitlines())
+        assert result >= count, f"{self.process.poll()}\n{self.out}\n{self.err[-3000:]}"
 
     def jvm(self) -> psutil.Process:
         """The process of its JVM, once there is one."""
-        found = wait_until(self._java, seconds=_SECONDS)
-        assert found, self.err
-        return found[0]
+        processes = wait_until(self._java, seconds=_SECONDS)
+        assert processes, self.err
+        return processes[0]
 
     def _java(self) -> list[psutil.Process]:
-        return [each for each in psutil.Process(self.process.pid).children() if each.name() == "java"]
+        return [child for child in psutil.Process(self.process.pid).children() if child.name() == "java"]
 
     def stop(self, how: signal.Signals = signal.SIGTERM) -> int:
         """Send the signal, and return the exit status."""

@@ -141,8 +141,8 @@ def rows(lake: Path, table: str = "flights", only: set[str] | None = None) -> li
         return []
     schemas = [ds.dataset(file, partitioning="hive", partition_base_dir=str(folder)).schema for file in files]
     schema = pa.unify_schemas(schemas)
-    found = ds.dataset(files, schema=schema, partitioning="hive", partition_base_dir=str(folder)).to_table()
-    return list(found.to_pylist())
+    result = ds.dataset(files, schema=schema, partitioning="hive", partition_base_dir=str(folder)).to_table()
+    return list(result.to_pylist())
 
 
 def records(first: int, count: int) -> list[dict[str, Any]]:

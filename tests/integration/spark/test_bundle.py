@@ -31,7 +31,7 @@ def test_a_driver_with_the_archive_alone_runs_the_pipeline(
     registry = f"bundle-{uuid4().hex[:8]}"
     [version] = register_flights(penstock_server, registry)
     topic = Topic(broker)
-    topic.send(frame_of(version, frame(1, each)) for each in records(0, _COUNT))
+    topic.send(frame_of(version, frame(1, record)) for record in records(0, _COUNT))
     text = declaration(topic, tmp_path).replace("registry: tests", f"registry: {registry}")
     (tmp_path / "pipeline.yaml").write_text(text.replace("s3://lk/", f"{tmp_path}/lk/"))
     submit = [

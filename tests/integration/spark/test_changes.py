@@ -31,9 +31,9 @@ _DEBEZIUM = _Sink(mode="cdc", keys=("id",), changes=ChangeCapture(envelope="debe
 
 
 def _found(rows: DataFrame, sink: SinkSettings) -> set[tuple[Any, ...]]:
-    found = [tuple(row) for row in latest_changes(rows, sink).collect()]
-    assert len(found) == len(set(found))
-    return set(found)
+    results = [tuple(row) for row in latest_changes(rows, sink).collect()]
+    assert len(results) == len(set(results))
+    return set(results)
 
 
 def test_the_last_row_of_a_key_counts_also_where_the_key_is_null(spark: SparkSession) -> None:

@@ -29,7 +29,9 @@ def test_a_lost_worker_in_the_middle_of_a_batch_loses_and_doubles_nothing(
     [version] = register_flights(penstock_server, registry)
     topic = Topic(broker)
     # Every eighth record is compressed: those are inflated by Python on the executors.
-    topic.send(frame_of(version, frame(1, each, compress=each["id"] % 8 == 0)) for each in records(0, _PER_BATCH * _BATCHES))
+    topic.send(
+        frame_of(version, frame(1, record, compress=record["id"] % 8 == 0)) for record in records(0, _PER_BATCH * _BATCHES)
+    )
     text = declaration(topic, tmp_path, per_trigger=_PER_BATCH, transform=_SLOW)
     pipeline = tmp_path / "pipeline.yaml"
     pipeline.write_text(text.replace("registry: tests", f"registry: {registry}"))

@@ -79,8 +79,8 @@ class Table:
         return len(list((self.lake / "lk" / "flights" / folder).glob("*.parquet")))
 
     def locations(self) -> Mapping[str, str]:
-        found = self.catalog.partitions("compaction", "flights")
-        return {each["Values"][0]: each["StorageDescriptor"]["Location"] for each in found}
+        partitions = self.catalog.partitions("compaction", "flights")
+        return {item["Values"][0]: item["StorageDescriptor"]["Location"] for item in partitions}
 
     def command(self, *arguments: str) -> list[Any]:
         """What ``penstock compact`` prints for the table, as JSON."""
@@ -120,8 +120,8 @@ def test_a_table_is_compacted_while_a_stream_writes_to_it(table: Table) -> None:
     assert before == list(range(40))
 
     reports = compact_table(table.spark, "compaction", "flights", NOW)
-    found = [(each.partition, each.done, each.files_before, each.files_after) for each in reports]
-    assert found == [("day=d0", "swapped", 4, 1), ("day=d1", "swapped", 4, 1)]
+    results = [(report.partition, report.done, report.files_before, report.files_after) for report in reports]
+    assert results == [("day=d0", "swapped", 4, 1), ("day=d1", "swapped", 4, 1)]
     assert table.locations() == {day: f"s3://lk/flights/_compacted/000000/day={day}/" for day in ("d0", "d1")}
     assert table.files("day=d0") == 4, "old files stay for the grace time"
     assert table.read() == before
@@ -132,7 +132,7 @@ def test_a_table_is_compacted_while_a_stream_writes_to_it(table: Table) -> None:
     assert table.files("_compacted/000000/day=d0") == 2
     assert table.read() == list(range(50))
     done = table.command("--older-than", "0s", "--grace", "0s")
-    assert [(each["partition"], each["done"], each["files_after"]) for each in done] == [
+    assert [(item["partition"], item["done"], item["files_after"]) for item in done] == [
         ("day=d0", "deleted", 1),
         ("day=d1", "deleted", 1),
         ("day=d0", "deleted", 1),

@@ -48,7 +48,7 @@ def test_a_batch_is_in_the_table_once_and_other_clients_read_it(spark: SparkSess
     assert writer.publish(first).replayed  # an earlier batch of the same query
     expected = [(1, "a", "mon"), (2, "b", "tue"), (3, "c", "mon")]
     assert _rows(spark, sink) == expected
-    assert [each.names for each in told] == [["id", "name", "day"]]
+    assert [struct_type.names for struct_type in told] == [["id", "name", "day"]]
     table = DeltaTable(str(spark_lake / "tables/delta/orders"))
     assert table.metadata().partition_columns == ["day"]
     frame = table.to_pyarrow_table().select(["id", "name", "day"])
@@ -87,7 +87,7 @@ def test_of_writers_of_one_batch_one_writes(spark: SparkSession) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    assert sorted(each.replayed for each in done) == [False, True]
+    assert sorted(published.replayed for published in done) == [False, True]
     assert _rows(spark, sink) == [(0, "a", "mon"), (1, "b", "mon")]
 
 
@@ -125,9 +125,9 @@ def test_columns_follow_the_stream_and_old_files_stay_readable(spark: SparkSessi
         [(2, "b", 2**40, "x", (1, "m"), 0, 1)],
         "id bigint, title string, seats bigint, gate string, more struct<n:int,t:string>, _partition int, _offset bigint",
     )
-    found = changes(writer.table() or later.columns, later.columns, {"title": ["name"]})
-    assert [writer.unsupported(change) for change in found] == [None] * 4
-    writer.evolve(found)
+    results = changes(writer.table() or later.columns, later.columns, {"title": ["name"]})
+    assert [writer.unsupported(change) for change in results] == [None] * 4
+    writer.evolve(results)
     assert changes(writer.table() or later.columns, later.columns, {}) == []
     writer.publish(later)
     nested = a_batch(

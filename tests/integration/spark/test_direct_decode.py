@@ -39,12 +39,12 @@ VERSIONS = [_version(number, definition) for number, definition in enumerate((V1
 
 
 def _plan(writers: list[SchemaVersion], reader: SchemaVersion) -> DecodePlan:
-    definition = reader_definition(reader.definition, [each.definition for each in writers])
+    definition = reader_definition(reader.definition, [writer.definition for writer in writers])
     return DecodePlan(writers=tuple(reversed(writers)), reader=reader, reader_definition=definition)
 
 
 def _records(spark: SparkSession, values: list[bytes | None]) -> DataFrame:
-    return spark.createDataFrame([(None if each is None else bytearray(each),) for each in values], "value binary").select(
+    return spark.createDataFrame([(None if data is None else bytearray(data),) for data in values], "value binary").select(
         F.lit(b"k").alias("key"),
         "value",
         F.lit("t").alias("topic"),
@@ -59,11 +59,11 @@ def test_one_version_alone_is_read_the_same(spark: SparkSession) -> None:
     records = _records(spark, [good, good[:-1], None])
     plan = _plan(VERSIONS[:1], VERSIONS[2])
     counts = Observation()
-    found = DirectDecode(plan).rows(records, counts).collect()
-    assert list(map(str, found)) == [
+    rows = DirectDecode(plan).rows(records, counts).collect()
+    assert list(map(str, rows)) == [
         str(row) for row in good_rows(decoded(records, plan, branches=1, zlib=False), plan, Observation()).collect()
     ]
-    assert (len(found), found[0]["number"], found[0]["_schema_version"]) == (1, 1, 1)
+    assert (len(rows), rows[0]["number"], rows[0]["_schema_version"]) == (1, 1, 1)
     assert DirectDecode.found(counts.get)["v1"] == 2
 
 
@@ -78,10 +78,10 @@ def test_rows_and_counts_are_those_of_the_long_way(spark: SparkSession, reader: 
     records = _records(spark, [*good, *good, *damaged, *unplanned, None])
     plan = _plan(VERSIONS, VERSIONS[reader - 1])
     counts, theirs = Observation(), Observation()
-    found = DirectDecode(plan).rows(records, counts)
+    data_frame = DirectDecode(plan).rows(records, counts)
     long = good_rows(decoded(records, plan, branches=40, zlib=False), plan, theirs)
-    assert found.columns == long.columns
-    rows = sorted(map(str, found.collect()))
+    assert data_frame.columns == long.columns
+    rows = sorted(map(str, data_frame.collect()))
     assert len(rows) == (6 if reader == 3 else 4)  # version 1 has no GREEN
     assert rows == sorted(map(str, long.collect()))
     known = DirectDecode.found(counts.get)

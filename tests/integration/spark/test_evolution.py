@@ -71,7 +71,7 @@ def catalog(penstock_server: RunningServer, monkeypatch: pytest.MonkeyPatch) -> 
     for name, value in penstock_server.environment().items():
         monkeypatch.setenv(name, value)
     glue = penstock_server.client("glue")
-    if "evolution" in {each["Name"] for each in glue.get_databases()["DatabaseList"]}:
+    if "evolution" in {database["Name"] for database in glue.get_databases()["DatabaseList"]}:
         glue.delete_database(Name="evolution")
     return CatalogClient()
 
@@ -114,7 +114,7 @@ def test_old_and_new_rows_are_in_one_table(
     run(pipeline(topic, lake), spark, options)
 
     columns = catalog.table("evolution", "flights")["StorageDescriptor"]["Columns"]
-    assert {each["Name"]: each["Type"] for each in columns} == {
+    assert {column["Name"]: column["Type"] for column in columns} == {
         "id": "bigint",
         "seats": "bigint",
         "delay": "double",
@@ -127,9 +127,9 @@ def test_old_and_new_rows_are_in_one_table(
         2: (2**40, 0.1, "AA", (2**41, "b"), "B"),
         3: (7, 1.5, "UA", (5, None), None),
     }
-    schema = spark_columns({each["Name"]: each["Type"] for each in columns} | {"day": "string"})
-    found = spark.read.schema(schema).parquet("s3://lk/flights").collect()
-    assert {row.id: (row.seats, row.delay, row.carrier, tuple(row.detail), row.gate) for row in found} == expected
+    schema = spark_columns({column["Name"]: column["Type"] for column in columns} | {"day": "string"})
+    results = spark.read.schema(schema).parquet("s3://lk/flights").collect()
+    assert {row.id: (row.seats, row.delay, row.carrier, tuple(row.detail), row.gate) for row in results} == expected
 
     # SQL, over the same files in the server's lake.
     shutil.copytree(lake / "lk" / "flights", penstock_server.lake / "lk" / "flights", dirs_exist_ok=True)
@@ -179,8 +179,8 @@ def test_what_is_frozen_stops_or_is_said_once(spark: SparkSession, lake: Path, t
         run(lenient, spark, options)
         topic.send([frame(4, {**record, "note": "n"})])
     run(lenient, spark, options)
-    assert [len(each.warnings) for each in batches[1:]] == [1, 0, 0], "said once, also over restarts"
-    assert "note" not in {each["Name"] for each in catalog.table("evolution", "flights")["StorageDescriptor"]["Columns"]}
+    assert [len(batch.warnings) for batch in batches[1:]] == [1, 0, 0], "said once, also over restarts"
+    assert "note" not in {column["Name"] for column in catalog.table("evolution", "flights")["StorageDescriptor"]["Columns"]}
     assert len(rows(lake)) == 4
 
 
@@ -198,10 +198,10 @@ def test_a_rename_without_a_catalog_keeps_the_column(
     for number in (2, 3):
         topic.send([frame(2, {**record, "id": number})])
         run(declared, spark, options)
-    found = (
+    results = (
         spark.read.schema("id bigint, carrier string, detail struct<x:bigint,y:string>").parquet("s3://lk/flights").collect()
     )
-    assert {row.id: (row.carrier, row.detail.x) for row in found} == {1: ("UA", 5), 2: ("AA", 1), 3: ("AA", 1)}
+    assert {row.id: (row.carrier, row.detail.x) for row in results} == {1: ("UA", 5), 2: ("AA", 1), 3: ("AA", 1)}
 
 
 def count(spark: SparkSession) -> int:
@@ -250,7 +250,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, dict):
         kept = {key: _plain(inner) for key, inner in value.items() if inner is not None}
         return kept if all(isinstance(key, str) for key in kept) else sorted(kept.items())
-    return [_plain(each) for each in value] if isinstance(value, list) else value
+    return [_plain(item) for item in value] if isinstance(value, list) else value
 
 
 def _sql(server: RunningServer, statement: str) -> list[list[str | None]]:
@@ -263,5 +263,5 @@ def _sql(server: RunningServer, statement: str) -> list[list[str | None]]:
 
     wait_until(lambda: state() not in {"QUEUED", "RUNNING"}, seconds=240)
     assert state() == "SUCCEEDED"
-    found = athena.get_query_results(QueryExecutionId=execution)["ResultSet"]["Rows"][1:]
-    return [[cell.get("VarCharValue") for cell in row["Data"]] for row in found]
+    result = athena.get_query_results(QueryExecutionId=execution)["ResultSet"]["Rows"][1:]
+    return [[cell.get("VarCharValue") for cell in row["Data"]] for row in result]

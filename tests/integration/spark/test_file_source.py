@@ -68,10 +68,10 @@ def test_each_file_is_read_once(spark: SparkSession, spark_lake: Path) -> None:
     (arrived / "_penstock" / "staged.parquet").write_bytes(b"not a file that readers see")
     report = _once(spark)
     assert (report.batches, report.rows, report.dead) == (2, 10, 1)
-    found = rows(spark_lake, "files/rows")
-    assert sorted(row["id"] for row in found) == list(range(10))
-    assert {(row["t"], row["p"], row["y"]) for row in found} == {("orders", 1, 2013)}
-    assert sorted(row["o"] for row in found) == list(range(10))
+    results = rows(spark_lake, "files/rows")
+    assert sorted(row["id"] for row in results) == list(range(10))
+    assert {(row["t"], row["p"], row["y"]) for row in results} == {("orders", 1, 2013)}
+    assert sorted(row["o"] for row in results) == list(range(10))
 
     # Spark's own commit of the last batch was lost: it runs again, and the ledger has it.
     (base / "checkpoint" / "commits" / "1").unlink()
@@ -88,14 +88,14 @@ def test_each_file_is_read_once(spark: SparkSession, spark_lake: Path) -> None:
 
 
 def _collected(spark: SparkSession, source: FileSource, checkpoint: Path) -> list[Any]:
-    found: list[Any] = []
+    results: list[Any] = []
 
     def collect(frame: DataFrame, number: int) -> None:
-        found.extend(frame.collect())
+        results.extend(frame.collect())
 
     stream = FileStream(source).read(spark, starting=None).writeStream.foreachBatch(collect)
     stream.option("checkpointLocation", str(checkpoint)).trigger(availableNow=True).start().awaitTermination()
-    return found
+    return results
 
 
 @pytest.mark.parametrize("data_format", ["parquet", "avro"])
@@ -106,21 +106,21 @@ def test_rows_of_files_are_records_by_the_columns_that_they_have(
     sent = spark.createDataFrame([("a", b"one"), (None, b"two")], "id string, body binary")
     sent.selectExpr("encode(id, 'UTF-8') AS id", "body").coalesce(1).write.format(data_format).save(str(folder))
     source = FileSource(location=str(folder), format=data_format, key="id", value="body", glob="part-*")  # type: ignore[arg-type]
-    found = sorted(_collected(spark, source, tmp_path / "checkpoint"), key=lambda row: bytes(row.value))
-    assert [(row.key and bytes(row.key), bytes(row.value), row.partition, row.offset) for row in found] == [
+    results = sorted(_collected(spark, source, tmp_path / "checkpoint"), key=lambda row: bytes(row.value))
+    assert [(row.key and bytes(row.key), bytes(row.value), row.partition, row.offset) for row in results] == [
         (b"a", b"one", 0, None),
         (None, b"two", 0, None),
     ]
-    assert {Path(row.topic.removeprefix("file:")).parent for row in found} == {folder}
-    assert all(row.timestamp is not None for row in found)
+    assert {Path(row.topic.removeprefix("file:")).parent for row in results} == {folder}
+    assert all(row.timestamp is not None for row in results)
 
 
 def test_lines_and_whole_files_are_values(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "json" / "deep").mkdir(parents=True)
     (tmp_path / "json" / "a.jsonl").write_text('{"id": 1}\n\n{"id": 2}\n')
     (tmp_path / "json" / "deep" / "b.jsonl").write_text('{"id": "ü"}')
-    found = _collected(spark, FileSource(location=str(tmp_path / "json"), format="json"), tmp_path / "one")
-    assert sorted(bytes(row.value).decode() for row in found) == ['{"id": "ü"}', '{"id": 1}', '{"id": 2}']
+    results = _collected(spark, FileSource(location=str(tmp_path / "json"), format="json"), tmp_path / "one")
+    assert sorted(bytes(row.value).decode() for row in results) == ['{"id": "ü"}', '{"id": 1}', '{"id": 2}']
     (tmp_path / "binary").mkdir()
     (tmp_path / "binary" / "frame").write_bytes(frame(1, records(0, 1)[0]))
     (row,) = _collected(spark, FileSource(location=str(tmp_path / "binary"), format="binary"), tmp_path / "two")
@@ -176,13 +176,13 @@ def test_the_example_of_masks_steps_and_expectations(spark: SparkSession, spark_
     batches: list[BatchMetrics] = []
     report = run(pipeline, spark, RunOptions(registry=Orders(), once=True, on_batch=batches.append))
     assert (report.rows, report.dead) == (3, 2)
-    found = sorted(rows(spark_lake, "example/orders_again"), key=lambda row: row["id"])
-    assert [(row["id"], row["gross"], row["region"], row["batch"], str(row["day"])) for row in found] == [
+    results = sorted(rows(spark_lake, "example/orders_again"), key=lambda row: row["id"])
+    assert [(row["id"], row["gross"], row["region"], row["batch"], str(row["day"])) for row in results] == [
         (1, 11.9, "europe", 0, "2024-05-01"),
         (2, 23.8, "america", 0, "2024-05-01"),
         (4, 8.33, "elsewhere", 0, "2024-05-01"),
     ]
-    assert found[0]["email"] == hmac.new(b"secret", b"1@shop.example", hashlib.sha256).hexdigest()
+    assert results[0]["email"] == hmac.new(b"secret", b"1@shop.example", hashlib.sha256).hexdigest()
     letters = sorted(rows(spark_lake, "example/orders_again_dead"), key=lambda row: row["reason"])
     assert [(letter["reason"], letter["offset"], letter["value"]) for letter in letters] == [
         ("EXPECTATION", None, values[3]),

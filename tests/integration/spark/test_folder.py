@@ -35,7 +35,7 @@ def test_pipelines_of_a_folder_share_a_spark_and_nothing_else(
     [version] = register_flights(penstock_server, registry)
     topics = [Topic(broker) for _ in range(3)]
     for topic in topics:
-        topic.send(frame_of(version, frame(1, each)) for each in records(0, _COUNT))
+        topic.send(frame_of(version, frame(1, record)) for record in records(0, _COUNT))
     # The third one fails at its first batch: a division by zero.
     topics[2].send([frame_of(version, frame(1, {"id": 0, "day": "d"}))])
     folder = tmp_path / "pipelines"
@@ -53,18 +53,18 @@ def test_pipelines_of_a_folder_share_a_spark_and_nothing_else(
         for number in (0, 1):
             command.wait_for(f"flights-{number}: Batch 1 committed")
         command.wait_for("pipeline flights-2 failed", error=True)
-        assert len([each for each in psutil.Process(command.process.pid).children() if each.name() == "java"]) == 1
-        found = _samples(command)
+        assert len([child for child in psutil.Process(command.process.pid).children() if child.name() == "java"]) == 1
+        samples = _samples(command)
         for number in (0, 1):
-            assert found[f'penstock_pipeline_records_total{{pipeline="flights-{number}"}}'] == _COUNT
-            assert found[f'penstock_pipeline_up{{pipeline="flights-{number}"}}'] == 1
+            assert samples[f'penstock_pipeline_records_total{{pipeline="flights-{number}"}}'] == _COUNT
+            assert samples[f'penstock_pipeline_up{{pipeline="flights-{number}"}}'] == 1
             lag = f'penstock_pipeline_lag_records{{partition="0",pipeline="flights-{number}",topic="{topics[number].name}"}}'
-            assert found[lag] == 0
-        assert found['penstock_pipeline_up{pipeline="flights-2"}'] == 0
+            assert samples[lag] == 0
+        assert samples['penstock_pipeline_up{pipeline="flights-2"}'] == 0
         os.kill(command.jvm().pid, signal.SIGKILL)
         command.wait_for("Starting it again in", error=True)
         for topic in topics[:2]:
-            topic.send(frame_of(version, frame(1, each)) for each in records(_COUNT, 20))
+            topic.send(frame_of(version, frame(1, record)) for record in records(_COUNT, 20))
         for number in (0, 1):
             command.wait_for(f"flights-{number}: Batch 2 committed")
         assert _samples(command)["penstock_pipeline_jvm_restarts_total"] == 1

@@ -50,10 +50,10 @@ def test_what_a_committed_run_has_read_is_not_read_again(
         job.init("flights", {"job_bookmark_option": "job-bookmark-enable", **arguments})
         options = {"paths": ["s3://lk/in/"], "boundedFiles": "2"}
         rows = glue.create_dynamic_frame.from_options("s3", options, format="json", transformation_ctx="source").toDF()
-        found = sorted(row["n"] for row in rows.collect()) if rows.columns else []
+        results = sorted(row["n"] for row in rows.collect()) if rows.columns else []
         if commit:
             job.commit()
-        return found
+        return results
 
     def put(number: int, at: int) -> None:
         file = folder / f"{number}.json"

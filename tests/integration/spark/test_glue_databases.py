@@ -82,7 +82,7 @@ def glue(spark: SparkSession, penstock_server: RunningServer, monkeypatch: pytes
     for name, value in penstock_server.environment().items():
         monkeypatch.setenv(name, value)
     catalog = penstock_server.client("glue")
-    there = {each["Name"] for each in catalog.get_connections()["ConnectionList"]}
+    there = {connection["Name"] for connection in catalog.get_connections()["ConnectionList"]}
     for name, vendor in (("air", "postgresql"), ("ware", "redshift")):
         if name not in there:
             login = {"JDBC_CONNECTION_URL": f"{air.place.replace('postgresql', vendor)}/postgres"}
@@ -113,9 +113,9 @@ def test_tables_and_queries_are_read_whole_in_parallel(glue: GlueContext, air: A
         {"hashexpression": "id - 50"},
     )
     for split in splits:
-        found = read(glue, air.options(**split))
-        assert found.getNumPartitions() == int(split.get("hashpartitions", 7))
-        assert rows(found.select_fields(["id"])) == expected
+        dynamic_frame = read(glue, air.options(**split))
+        assert dynamic_frame.getNumPartitions() == int(split.get("hashpartitions", 7))
+        assert rows(dynamic_frame.select_fields(["id"])) == expected
     query = "SELECT id FROM air.flights WHERE id < 9 AND"
     by_query: dict[str, Any] = {"sampleQuery": query, "enablePartitioningForSampleQuery": True, "hashexpression": "id"}
     assert rows(read(glue, air.options(**by_query, sampleSize=3))) != []
@@ -171,17 +171,17 @@ def test_a_driver_is_brought_by_its_file(glue: GlueContext, air: Air, lake: Path
     own = _own_driver("s3://lk/drivers/own.jar", "shop.Driver")
     assert read(glue, air.options(**own)).count() == 100
     assert read(glue, air.options(**own, hashexpression="id")).count() == 100
-    found = database_target(glue._session, "postgresql", Options("the postgresql source", air.options(**own)))
-    assert driver_of(glue.spark_session, found) == "shop.Driver"
+    target = database_target(glue._session, "postgresql", Options("the postgresql source", air.options(**own)))
+    assert driver_of(glue.spark_session, target) == "shop.Driver"
     login = {"JDBC_CONNECTION_URL": f"{air.place}/{air.database}", "USERNAME": air.user, "PASSWORD": air.password}
     login |= {"JDBC_DRIVER_JAR_URI": "s3://lk/drivers/own.jar", "JDBC_DRIVER_CLASS_NAME": "shop.Driver"}
     made = {"Name": "own", "ConnectionType": "JDBC", "ConnectionProperties": login}
     penstock_server.client("glue").create_connection(ConnectionInput=made)
     named = {"useConnectionProperties": True, "connectionName": "own", "dbtable": "air.flights"}
     assert read(glue, named).count() == 100
-    found = database_target(glue._session, "postgresql", Options("the postgresql source", named))
-    assert found.driver is not None
-    assert found.driver.name == "shop.Driver"
+    target = database_target(glue._session, "postgresql", Options("the postgresql source", named))
+    assert target.driver is not None
+    assert target.driver.name == "shop.Driver"
     with pytest.raises(InvalidInput, match=r"has no class shop\.Other"):
         read(glue, air.options(**_own_driver("s3://lk/drivers/own.jar", "shop.Other")))
     with pytest.raises(EnvironmentProblem, match=r"s3://lk/drivers/none\.jar cannot be read"):
@@ -259,8 +259,8 @@ def test_moments_are_written_whatever_the_time_zone_of_the_session_is(
         ]  # fmt: skip
     assert write_batch_once_to_database(frame, 0, "moments_once", connection="air", checkpoint="s3://lk/z")
     once = {"useConnectionProperties": True, "connectionName": "air", "dbtable": "moments_once"}
-    found = read(glue, once).toDF().select(F.unix_micros("at"))
-    assert sorted(row[0] for row in found.collect()) == [1767261600123456, 1793511000000000]
+    data_frame = read(glue, once).toDF().select(F.unix_micros("at"))
+    assert sorted(row[0] for row in data_frame.collect()) == [1767261600123456, 1793511000000000]
     assert spark.conf.get("spark.sql.session.timeZone") == "America/New_York"
 
 
@@ -300,15 +300,15 @@ class Copies:
         if copy := re.match(r"COPY (?P<to>.*) FROM '(?P<place>s3:.*)' IAM_ROLE .*NULL AS '(?P<null>[^']*)' GZIP", sql):
             self.statements.append(sql)
             entries = json.loads(self._file(copy["place"]).read_bytes())["entries"]
-            files = [gzip.decompress(self._file(each["url"]).read_bytes()) for each in entries]
+            files = [gzip.decompress(self._file(entry["url"]).read_bytes()) for entry in entries]
             self.rows = database.copy(f"COPY {copy['to']} FROM STDIN WITH (FORMAT csv, NULL '{copy['null']}')", files)
             return []
         if unload := re.fullmatch(r"UNLOAD \('(?P<query>.*)'\) TO '(?P<place>s3:.*)' IAM_ROLE .*", sql):
             self.statements.append(sql)
-            found = self._run(database, unload["query"].replace("''", "'"))
+            results = self._run(database, unload["query"].replace("''", "'"))
             folder = self._file(unload["place"])
             folder.mkdir(parents=True)
-            pq.write_table(pa.table({"id": [row[0] for row in found]}), folder / "0000_part_00.parquet")
+            pq.write_table(pa.table({"id": [row[0] for row in results]}), folder / "0000_part_00.parquet")
             entries = [{"url": unload["place"] + "0000_part_00.parquet"}]
             (folder / "manifest").write_text(json.dumps({"entries": entries}))
             return []
@@ -407,10 +407,10 @@ def test_rows_are_read_once_by_bookmark_keys(glue: GlueContext, air: Air, tmp_pa
         bookmarks.begin(FileBookmarks(tmp_path, "marks", run_id), **bounds, paused=bool(bounds))
         options = air.options("marked", jobBookmarkKeys=["day", "n"], jobBookmarksKeysSortOrder="asc")
         frame = fresh.create_dynamic_frame.from_options("postgresql", options, transformation_ctx="x")
-        found = sorted((str(row.day), row.n) for row in frame.toDF().collect())
+        results = sorted((str(row.day), row.n) for row in frame.toDF().collect())
         if commit:
             bookmarks.commit()
-        return found
+        return results
 
     every = [("2026-01-01", 1), ("2026-01-01", 2), ("2026-01-02", 1)]
     assert run("r0", commit=False) == every

@@ -70,8 +70,8 @@ def test_items_are_read_and_written(glue: GlueContext, dynamodb: DynamoDBLocal, 
     assert exported.toDF().select("Item.n.N").where("N = '7'").count() == 1
     arn = {"dynamodb.export": "ddb", "dynamodb.tableArn": "arn:aws:dynamodb:us-east-1:1:table/glue-items"}
     simple = glue.create_dynamic_frame.from_options("dynamodb", {**arn, "dynamodb.simplifyDDBJson": True})
-    found = simple.toDF().where("id = 'a'").select("n", "at", "tags").collect()
-    assert [tuple(row) for row in found] == [("7", (("47.5"), ["ZRH"]), ["p", "q"])]
+    result = simple.toDF().where("id = 'a'").select("n", "at", "tags").collect()
+    assert [tuple(row) for row in result] == [("7", (("47.5"), ["ZRH"]), ["p", "q"])]
     unnested = glue.create_dynamic_frame.from_options("dynamodb", {**arn, "dynamodb.unnestDDBJson": "true"})
     assert set(unnested.toDF().columns) == {"id", "n", "x", "tags", "raw", "at", "on", "gone"}
 

@@ -80,8 +80,8 @@ def test_json_records_are_lines_elements_and_what_a_path_names(glue: GlueContext
     path = put(tmp_path, "a.json", '[{"a": 1}, {"a": 2, "b": {"c": "x"}}]\n\n{"a": 3}\n')
     assert [row["a"] for row in rows(glue, path, "json")] == [1, 2, 3]
     whole = put(tmp_path, "b.json", '{"n": 2,\n "items": [\n  {"id": "p"},\n  {"id": "q"}\n]}\n')
-    found = rows(glue, whole, "json", {"multiLine": "true", "jsonPath": "$.items[*]"})
-    assert found == [{"id": "p"}, {"id": "q"}]
+    results = rows(glue, whole, "json", {"multiLine": "true", "jsonPath": "$.items[*]"})
+    assert results == [{"id": "p"}, {"id": "q"}]
     assert rows(glue, whole, "json", {"multiline": True})[0]["n"] == 2
     frame = glue.create_data_frame.from_options("s3", {"paths": [path]}, format="json")
     assert sorted(frame.columns) == ["a", "b"]
@@ -94,10 +94,10 @@ def test_parquet_orc_avro_and_xml(glue: GlueContext, tmp_path: Path) -> None:
     for form in ("parquet", "orc", "avro"):
         folder = tmp_path / form
         made.write.partitionBy("land").format(form).save(folder.as_uri())
-        found = rows(glue, folder.as_uri(), form, recurse=True)
+        results = rows(glue, folder.as_uri(), form, recurse=True)
         with_folders = form != "avro"
         expected = [{"id": 1, "name": "x", "land": "de"}, {"id": 2, "name": "y", "land": "fr"}]
-        assert sorted(found, key=lambda row: row["id"]) == [
+        assert sorted(results, key=lambda row: row["id"]) == [
             {name: value for name, value in row.items() if with_folders or name != "land"} for row in expected
         ]
     frame = glue.create_dynamic_frame.from_options(
@@ -107,8 +107,8 @@ def test_parquet_orc_avro_and_xml(glue: GlueContext, tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match=r"\(land = 'de'\) cannot be resolved against id, name\. Folders"):
         rows(glue, (tmp_path / "avro").as_uri(), "avro", recurse=True, partitionPredicate="land = 'de'")
     path = put(tmp_path, "a.xml", '<all><book id="1"><title> A </title></book><book id="2"><title/></book></all>')
-    found = rows(glue, path, "xml", {"rowTag": "book", "ignoreSurroundingSpaces": True, "treatEmptyValuesAsNulls": True})
-    assert found == [{"_id": 1, "title": "A"}, {"_id": 2, "title": None}]
+    results = rows(glue, path, "xml", {"rowTag": "book", "ignoreSurroundingSpaces": True, "treatEmptyValuesAsNulls": True})
+    assert results == [{"_id": 1, "title": "A"}, {"_id": 2, "title": None}]
 
 
 def test_logs_are_taken_apart_by_grok(glue: GlueContext, tmp_path: Path) -> None:
@@ -117,9 +117,9 @@ def test_logs_are_taken_apart_by_grok(glue: GlueContext, tmp_path: Path) -> None
     options = {"logFormat": r"%{IP:client} - %{NOTSPACE:user} \[%{DATA:at}\] .* %{CODE:code:int} %{NOTSPACE:size:long}"}
     given = {**options, "customPatterns": r"CODE \d{3}", "attachFilename": "file"}
     frame = glue.create_dynamic_frame.from_options("s3", {"paths": [path]}, format="grokLog", format_options=given)
-    found = [row.asDict() for row in frame.toDF().drop("file").collect()]
+    results = [row.asDict() for row in frame.toDF().drop("file").collect()]
     # What the pattern does not match is an error record, though it is JSON.
-    assert found == [
+    assert results == [
         {"client": "10.0.0.1", "user": "ann", "at": "22/Nov/2026:10:00:00 +0000", "code": 200, "size": 512},
         {"client": "10.0.0.2", "user": None, "at": "x", "code": 404, "size": None},
     ]

@@ -57,8 +57,8 @@ def test_iceberg_and_delta_tables_are_read_and_written(glue: GlueContext, pensto
         DynamicFrame.fromDF(more, glue, "f"), "iceberg", {"path": f"{CATALOG}.ice.flights"}
     )
     whole = [(1, "mon"), (2, "tue"), (3, "tue"), (3, "tue")]
-    found = glue.create_data_frame.from_catalog(database="ice", table_name="flights")
-    assert values(found) == whole
+    result = glue.create_data_frame.from_catalog(database="ice", table_name="flights")
+    assert values(result) == whole
     snapshots = glue.spark_session.table(f"{CATALOG}.ice.flights.snapshots").orderBy("committed_at")
     first, moment = snapshots.selectExpr("snapshot_id", "unix_millis(committed_at)").first()  # type: ignore[misc]
     old = glue.create_dynamic_frame.from_catalog("ice", "flights", additional_options={"snapshot-id": str(first)})

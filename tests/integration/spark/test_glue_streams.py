@@ -138,8 +138,8 @@ def test_a_batch_is_written_once_and_a_refusal_is_not_tried_again(
     assert "already exists" in said
     assert "An error occurred while calling" not in said
     # A batch that died while its files were put in place is taken back first.
-    (begun,) = [each.with_suffix(".begun") for each in (spark_lake / "lk" / rows[8:] / "_glue").rglob("*.done")]
-    there = [f"{rows}/{each.name}" for each in (spark_lake / "lk" / rows[8:]).glob("*.json")]
+    (begun,) = [path.with_suffix(".begun") for path in (spark_lake / "lk" / rows[8:] / "_glue").rglob("*.done")]
+    there = [f"{rows}/{path.name}" for path in (spark_lake / "lk" / rows[8:]).glob("*.json")]
     begun.with_suffix(".done").unlink()
     begun.write_text(json.dumps(there))
     assert write_batch_once(glue.createDataFrame([("9",)], "t STRING"), 0, rows, checkpoint=checkpoint, format="json")
@@ -180,16 +180,16 @@ def test_kafka_by_glues_options(
         "maxOffsetsPerTrigger": "2",
         "schema": "'id' INT, place STRUCT<city: STRING>",
     }
-    found: list[list[tuple[int, str, str]]] = []
+    results: list[list[tuple[int, str, str]]] = []
 
     def keeps(batch: DataFrame, _: int) -> None:
         assert batch.columns == ["id", "place", "glue_streaming_kafka_headers", "__src_timestamp"]
         rows = batch.orderBy("id").collect()
-        found.append([(row[0], row[1]["city"], row[2][0]["value"]) for row in rows])
+        results.append([(row[0], row[1]["city"], row[2][0]["value"]) for row in rows])
 
     frame = glue.create_data_frame.from_options("kafka", options)
     glue.forEachBatch(frame, keeps, {"windowSize": "1 second", "checkpointLocation": f"s3://lk/glue-{uuid4()}"})
-    assert found == [[(0, "x", "1"), (1, "x", "1")], [(2, "x", "1")]]
+    assert results == [[(0, "x", "1"), (1, "x", "1")], [(2, "x", "1")]]
     text = glue.create_data_frame_from_options("kafka", {**options, "schema": None, "inferSchema": "true"})
     assert text.columns == [TEXT, "glue_streaming_kafka_headers", "__src_timestamp"]
     # In a batch all records that are there, up to endingOffsets, as Spark's own reader has them.
@@ -252,15 +252,15 @@ def test_rows_are_put_into_kinesis(glue: GlueContext, stream: Stream, monkeypatc
         frame.filter(lambda row: row["id"] == 1), "kinesis", {**place, "partitionKey": "k"}
     )
     shards = stream.client.list_shards(StreamName=stream.name)["Shards"]
-    found = []
+    result = []
     for shard in shards:
         start = {"ShardId": shard["ShardId"], "ShardIteratorType": "TRIM_HORIZON"}
         iterator = stream.client.get_shard_iterator(StreamName=stream.name, **start)["ShardIterator"]
-        found += stream.client.get_records(ShardIterator=iterator)["Records"]
-    plain = [(each["PartitionKey"], each["Data"]) for each in found if each["Data"].startswith(b"{")]
+        result += stream.client.get_records(ShardIterator=iterator)["Records"]
+    plain = [(item["PartitionKey"], item["Data"]) for item in result if item["Data"].startswith(b"{")]
     assert sorted(plain) == [("part'1", b'{"id":1,"k":"a"}'), ("part'1", b'{"id":2,"k":null}')]
     # Without the option records are aggregated, as AWS's producer does.
-    (whole,) = [each["Data"] for each in found if not each["Data"].startswith(b"{")]
+    (whole,) = [item["Data"] for item in result if not item["Data"].startswith(b"{")]
     (record,) = read_aggregate(whole)
     assert (record.partition_key, record.data) == ("a", b'{"id":1,"k":"a"}')
     with pytest.raises(NotFound, match="nowhere"):
@@ -297,12 +297,12 @@ def test_an_overwrite_of_what_is_read_loses_nothing(glue: GlueContext, spark: Sp
     path = "s3://lk/compacted"
     shutil.rmtree(spark_lake / "lk" / "compacted", ignore_errors=True)
     spark.range(100).repartition(8).write.parquet(path)
-    before = {each.name for each in (spark_lake / "lk" / "compacted").iterdir()}
+    before = {item.name for item in (spark_lake / "lk" / "compacted").iterdir()}
     spark.read.parquet(path).coalesce(2).write.mode("overwrite").save(path + "/")
-    after = {each.name for each in (spark_lake / "lk" / "compacted").iterdir()}
+    after = {item.name for item in (spark_lake / "lk" / "compacted").iterdir()}
     assert (len(after), before & after) == (2, set())
     assert spark.read.parquet(path).count() == 100
-    assert not [each for each in (spark_lake / "lk").iterdir() if each.name.startswith(".compacted")]
+    assert not [item for item in (spark_lake / "lk").iterdir() if item.name.startswith(".compacted")]
     # What is not read is overwritten as Spark does it.
     spark.range(3).coalesce(1).write.parquet(path, mode="overwrite")
     assert spark.read.parquet(path).count() == 3

@@ -92,9 +92,9 @@ def test_tables_are_read_by_their_serde(glue: GlueContext, penstock_server: Runn
     for number, (year, month) in enumerate([("2025", "12"), ("2026", "1"), ("2026", "2")]):
         folder = f"year={year}/month={month}" if number else "elsewhere"
         catalog.partition("events", year, month, folder=folder, text=f'{{"n": {number}, "more": "x"}}\n')
-    found = sorted(rows(glue, "events"), key=lambda row: row["n"])
-    assert found[0] == {"n": 0, "more": "x", "year": 2025, "month": 12}
-    assert [(row["year"], row["month"]) for row in found] == [(2025, 12), (2026, 1), (2026, 2)]
+    results = sorted(rows(glue, "events"), key=lambda row: row["n"])
+    assert results[0] == {"n": 0, "more": "x", "year": 2025, "month": 12}
+    assert [(row["year"], row["month"]) for row in results] == [(2025, 12), (2026, 1), (2026, 2)]
 
     def numbers(**more: Any) -> list[int]:
         return sorted(row["n"] for row in rows(glue, "events", **more))
@@ -103,8 +103,8 @@ def test_tables_are_read_by_their_serde(glue: GlueContext, penstock_server: Runn
     assert numbers(additional_options={"catalogPartitionPredicate": "year = '2026'"}, push_down_predicate="month = 2") == [2]
     assert numbers(push_down_predicate="year = 1999") == []
     # The order of AWS's library: sample_options is the one behind num.
-    wanted = {"catalogPartitionPredicate": "year = '2026'"}
-    sample = glue.create_sample_dynamic_frame_from_catalog("shop", "events", 5, {}, "", "ctx", "month = 2", wanted, None)
+    expected = {"catalogPartitionPredicate": "year = '2026'"}
+    sample = glue.create_sample_dynamic_frame_from_catalog("shop", "events", 5, {}, "", "ctx", "month = 2", expected, None)
     assert [row["n"] for row in sample.toDF().collect()] == [2]
     with pytest.raises(InvalidInput, match="sample_options has to be a dict"):
         glue.create_sample_dynamic_frame_from_catalog("shop", "events", 5, "s3://tmp/", "ctx")  # type: ignore[arg-type]

@@ -28,7 +28,7 @@ def glue(spark: SparkSession, penstock_server: RunningServer, monkeypatch: pytes
     for name, value in penstock_server.environment().items():
         monkeypatch.setenv(name, value)
     catalog = penstock_server.client("glue")
-    if not any(each["Name"] == "out" for each in catalog.get_databases()["DatabaseList"]):
+    if not any(database["Name"] == "out" for database in catalog.get_databases()["DatabaseList"]):
         catalog.create_database(DatabaseInput={"Name": "out"})
     return GlueContext(spark.sparkContext)
 
@@ -64,9 +64,9 @@ def test_a_sink_makes_the_table_its_columns_and_partitions(
     assert described == {"id": "bigint", "name": "string", "price": "double"}
     assert [key["Name"] for key in table["PartitionKeys"]] == ["land"]
     partitions = catalog.get_partitions(DatabaseName="out", TableName="sales")["Partitions"]
-    assert sorted(each["Values"][0] for each in partitions) == ["DE", "FR"]
-    found = glue.create_dynamic_frame.from_catalog("out", "sales", additional_options={"useCatalogSchema": True}).toDF()
-    assert sorted(tuple(row) for row in found.collect()) == [(1, "x", None, "DE"), (2, "y", 2.5, "FR")]
+    assert sorted(partition["Values"][0] for partition in partitions) == ["DE", "FR"]
+    result = glue.create_dynamic_frame.from_catalog("out", "sales", additional_options={"useCatalogSchema": True}).toDF()
+    assert sorted(tuple(row) for row in result.collect()) == [(1, "x", None, "DE"), (2, "y", 2.5, "FR")]
 
     # With LOG, columns that the table lacks are not added, nor are their partitions.
     wider = frame(glue, [(3, 1, "IT")], "id BIGINT, other INT, Land STRING")
@@ -112,7 +112,7 @@ def test_formats_are_written_by_glues_options(glue: GlueContext, lake: Path) -> 
         ".parquet"
     ]
     path = write("avro", partitionKeys=["id"])
-    assert sorted(each.name for each in (folder / path).iterdir()) == ["id=1", "id=2"]
+    assert sorted(item.name for item in (folder / path).iterdir()) == ["id=1", "id=2"]
     # What fails leaves no file.
     before = sorted(folder.rglob("*"))
     with pytest.raises(Exception, match="quoteChar -1 writes no quotes"):
@@ -120,7 +120,7 @@ def test_formats_are_written_by_glues_options(glue: GlueContext, lake: Path) -> 
     failing = DynamicFrame.fromDF(rows.toDF().withColumn("x", F.raise_error(F.lit("no"))), glue, "x")
     with pytest.raises(Exception, match="no"):
         glue.write_dynamic_frame.from_options(failing, "s3", {"path": "s3://lk/w/0"}, format="json")
-    assert sorted(each for each in folder.rglob("*") if each.is_file()) == [each for each in before if each.is_file()]
+    assert sorted(item for item in folder.rglob("*") if item.is_file()) == [item for item in before if item.is_file()]
     wrong: list[tuple[str, dict[str, Any], str]] = [
         ("xml", {}, "Format 'xml' is not supported for writing"),
         ("json", {"enableUpdateCatalog": True}, "setCatalogInfo"),
@@ -145,7 +145,7 @@ def test_old_files_are_purged(glue: GlueContext, penstock_server: RunningServer,
     glue.purge_table("out", "old", {"retentionPeriod": 2, "manifestFilePath": "s3://lk/manifest/"}, "ctx")
     assert [file.exists() for file in files] == [False, True]
     partitions = penstock_server.client("glue").get_partitions(DatabaseName="out", TableName="old")["Partitions"]
-    assert [each["Values"] for each in partitions] == [["b"]]
+    assert [partition["Values"] for partition in partitions] == [["b"]]
     (manifest,) = (lake / "lk" / "manifest").rglob("Success.csv")
     assert files[0].name in manifest.read_text()
     glue.purge_table("out", "old", {"retentionPeriod": 0, "partitionPredicate": "part = 'none'"})

@@ -74,8 +74,8 @@ def by_athena(server: RunningServer) -> Sql:
             time.sleep(0.05)
         assert status["Status"]["State"] == "SUCCEEDED", status["Status"]["StateChangeReason"]
         rows = athena.get_query_results(QueryExecutionId=query)["ResultSet"]["Rows"]
-        found = [[each.get("VarCharValue") for each in row["Data"]] for row in rows]
-        return found[1:] if status["StatementType"] == "DML" else found
+        results = [[item.get("VarCharValue") for item in row["Data"]] for row in rows]
+        return results[1:] if status["StatementType"] == "DML" else results
 
     return run
 

@@ -87,7 +87,7 @@ def test_a_table_s_life_in_spark_sql(sql: Callable[[str], list[tuple[object, ...
     sql("ALTER TABLE signed.shop.copied RENAME TO shop.moved")
     assert sorted(row[1] for row in sql("SHOW TABLES IN bearer.shop")) == ["moved", "orders"]  # type: ignore[type-var]
     columns = server.client("glue").get_table(DatabaseName="shop", Name="orders")["Table"]["StorageDescriptor"]["Columns"]
-    assert [(each["Name"], each["Type"]) for each in columns] == [
+    assert [(column["Name"], column["Type"]) for column in columns] == [
         ("id", "bigint"),
         ("day", "string"),
         ("amount", "decimal(10,2)"),

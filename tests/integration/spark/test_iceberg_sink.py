@@ -53,11 +53,11 @@ def server(spark_lake: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterat
 @pytest.fixture(scope="module")
 def aws(server: RunningServer, spark: SparkSession) -> Iterator[dict[str, str]]:
     """AWS's variables for Iceberg; its keys come from the JVM's properties, as this process's variables are fixed."""
-    found = server.environment()
+    results = server.environment()
     system: Any = spark._jvm.java.lang.System  # type: ignore[union-attr]
-    system.setProperty("aws.accessKeyId", found["AWS_ACCESS_KEY_ID"])
-    system.setProperty("aws.secretAccessKey", found["AWS_SECRET_ACCESS_KEY"])
-    yield found
+    system.setProperty("aws.accessKeyId", results["AWS_ACCESS_KEY_ID"])
+    system.setProperty("aws.secretAccessKey", results["AWS_SECRET_ACCESS_KEY"])
+    yield results
     system.clearProperty("aws.accessKeyId")
     system.clearProperty("aws.secretAccessKey")
 
@@ -269,9 +269,9 @@ def test_columns_follow_the_stream_and_old_files_stay_readable(spark: SparkSessi
         [(2, "b", 2**40, "x", (1, "m"), 0, 1)],
         "id bigint, title string, seats bigint, gate string, more struct<n:int,t:string>, _partition int, _offset bigint",
     )
-    found = changes(writer.table() or later.columns, later.columns, {"title": ["name"]})
-    assert [writer.unsupported(change) for change in found] == [None] * 4
-    writer.evolve(found)
+    results = changes(writer.table() or later.columns, later.columns, {"title": ["name"]})
+    assert [writer.unsupported(change) for change in results] == [None] * 4
+    writer.evolve(results)
     assert changes(writer.table() or later.columns, later.columns, {}) == []
     writer.publish(later)
     nested = a_batch(
@@ -310,7 +310,7 @@ def test_maintenance_keeps_the_newest_marker_and_the_rows(
     young.write_bytes(b"of a task that runs")
     os.utime(orphan, (time.time() - 3 * 86_400,) * 2)
     done = maintain_iceberg(spark, sink, TableMaintenance(min_files=2, expire_after=0, orphans_after=0), environment=aws)
-    counts = {each.procedure: each.counts for each in done}
+    counts = {procedure_report.procedure: procedure_report.counts for procedure_report in done}
     assert counts["rewrite_data_files"]["rewritten_data_files_count"] == 5
     assert counts["rewrite_data_files"]["added_data_files_count"] == 1
     assert counts["expire_snapshots"]["deleted_manifest_lists_count"] > 0

@@ -33,17 +33,17 @@ pytestmark = [
 
 def read(spark: SparkSession, source: KafkaSource, folder: Path) -> list[Any]:
     """Return all records that the source has now."""
-    found: list[Any] = []
+    results: list[Any] = []
 
     def collect(frame: DataFrame, number: int) -> None:
-        found.extend(frame.collect())
+        results.extend(frame.collect())
 
     stream = KafkaStream(source, lambda _: ("", ""))
     stream.check()
     records = stream.read(spark, starting=None).writeStream.foreachBatch(collect)
     query = records.option("checkpointLocation", str(folder / uuid4().hex)).trigger(availableNow=True).start()
     query.awaitTermination()
-    return found
+    return results
 
 
 @dataclass
@@ -102,7 +102,10 @@ def test_keys_and_headers_are_kept(spark: SparkSession, topics: Topics, tmp_path
     source = KafkaSource(**topics.login, topics=(topics.first,), include_headers=True, starting_timestamp=3000)
     row = read(spark, source, tmp_path)[0]
     assert bytes(row.key) == b"k"
-    assert [(each.key, each.value and bytes(each.value)) for each in row.headers] == [("trace", b"t1"), ("none", None)]
+    assert [(header.key, header.value and bytes(header.value)) for header in row.headers] == [
+        ("trace", b"t1"),
+        ("none", None),
+    ]
     assert row.timestamp.timestamp() == 3.0
 
 
@@ -241,5 +244,5 @@ def test_each_login(spark: SparkSession, logins: Logins, tmp_path: Path) -> None
         assert [bytes(row.value) for row in read(spark, source, tmp_path)] == [b"hello"], listener
     assert logins.tokens.given >= 1
     # The client's id and secret by HTTP's basic authentication, RFC 6749, 4.4.
-    assert {each.partition(" ")[0] for each in logins.tokens.asked} == {"Basic"}
+    assert {name.partition(" ")[0] for name in logins.tokens.asked} == {"Basic"}
     assert "grant_type=client_credentials&scope=read" in logins.tokens.asked[0]

@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[3]
 pytestmark = pytest.mark.spark
 
 # Those of a pipeline with one table of files, and no state.
-_POINTS = tuple(each for each in POINTS if each not in {"after-stage-files", "after-state", "mid-sinks", "after-sinks"})
+_POINTS = tuple(point for point in POINTS if point not in {"after-stage-files", "after-state", "mid-sinks", "after-sinks"})
 _PER_BATCH = 30
 _BATCHES = len(_POINTS) + 1
 _PUBLISHED = {"mid-publish", "after-publish", "after-accounts", "after-catalog", "after-commit"}
@@ -90,16 +90,16 @@ class Killed:
         end = json.loads(self.committed()[through]["batch"]["end"])[self.topic.name] if through >= 0 else {"0": 0, "1": 0}
         expected = [number for number in range(_PER_BATCH * _BATCHES) if number // 2 < int(end[str(number % 2)])]
         files = self.files(through)
-        found = {(row["p"], row["o"]): row for row in rows(self.lake, "flights", files)}
+        results = {(row["p"], row["o"]): row for row in rows(self.lake, "flights", files)}
         dead = {(row["partition"], row["offset"]): row["value"] for row in rows(self.lake, "dead", files)}
-        assert len(found) == len(rows(self.lake, "flights", files))
-        assert len(found) + len(dead) == len(expected)
+        assert len(results) == len(rows(self.lake, "flights", files))
+        assert len(results) + len(dead) == len(expected)
         for number in expected:
             where = (number % 2, number // 2)
             if number % 10 == 9:
                 assert dead[where] == self.value(number)
             else:
-                row = found[where]
+                row = results[where]
                 assert (row["id"], row["day"]) == (number, f"2013-01-0{1 + number % 3}")
                 assert row["seats"] == (None if number % 2 else number)
 

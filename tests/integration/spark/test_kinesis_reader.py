@@ -46,9 +46,9 @@ class Query:
             assert self.client.put_records(StreamName=self.stream, Records=entries)["FailedRecordCount"] == 0
 
     def run(self, count: int) -> list[int]:
-        found: list[int] = []
+        results: list[int] = []
         deadline = time.monotonic() + 30
-        while len(found) < count and time.monotonic() < deadline:
+        while len(results) < count and time.monotonic() < deadline:
             end = json.loads(json.dumps(self.reader.latestOffset()))
             executor = pickle.loads(pickle.dumps(self.reader))
             batch: dict[str, list[int]] = {}
@@ -58,8 +58,8 @@ class Query:
             self.reader.commit(end)
             self.offset = end
             self.batches += [batch] if batch else []
-            found += [value for values in batch.values() for value in values]
-        return found
+            results += [value for values in batch.values() for value in values]
+        return results
 
     def batch_of(self, shard: str) -> list[int]:
         return [number for number, batch in enumerate(self.batches) if shard in batch]
@@ -90,7 +90,7 @@ def test_splits_and_merges_while_it_runs(query: Query, options: dict[str, str]) 
     query.client.merge_shards(StreamName=query.stream, ShardToMerge=right, AdjacentShardToMerge=query.shards[1])
     query.put(600, 800)
     assert sorted(first + query.run(500)) == list(range(800))
-    merged = next(each["ShardId"] for each in query.client.list_shards(StreamName=query.stream)["Shards"][-1:])
+    merged = next(shard["ShardId"] for shard in query.client.list_shards(StreamName=query.stream)["Shards"][-1:])
     # Children are in later batches than the last of their parents, also where they were there from the start.
     assert max(query.batch_of(query.shards[0])) < min(query.batch_of(left) + query.batch_of(right))
     assert max(query.batch_of(right) + query.batch_of(query.shards[1])) < min(query.batch_of(merged))
@@ -116,7 +116,7 @@ def test_subscriptions_are_renewed_after_breaks_and_before_their_end(query: Quer
             query.kinesis.fail("SubscribeToShard", "LimitExceededException", 2)
         query.run(50)
         time.sleep(0.6)  # past the time of a subscription
-    values = [value for batch in query.batches for each in batch.values() for value in each]
+    values = [value for batch in query.batches for item in batch.values() for value in item]
     assert sorted(values) == list(range(200))
     renewed = query.kinesis.counts(query.stream)["calls"]["SubscribeToShard"] - before
     assert renewed >= 2 * 4, "two shards, of which each was subscribed to in every round"

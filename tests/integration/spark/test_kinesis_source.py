@@ -78,7 +78,7 @@ checkpoint: s3://lk/{checkpoint}
 
 
 def flights(first: int, count: int) -> list[bytes]:
-    return [frame(1, each) for each in records(first, count)]
+    return [frame(1, record) for record in records(first, count)]
 
 
 def test_a_table_has_every_record_once(kinesis_server: KinesisServer, lake: Path, spark: SparkSession) -> None:
@@ -88,13 +88,13 @@ def test_a_table_has_every_record_once(kinesis_server: KinesisServer, lake: Path
     report = stream.run(settings="max_records_per_shard: 75")
     assert (report.rows, report.dead) == (203, 1)
     assert report.batches >= 2, "once means all that is there, in batches of 75 a shard at most"
-    found = {row["id"]: row for row in rows(lake)}
-    assert sorted(found) == list(range(203))
-    parts = [found[number] for number in range(200, 203)]
+    results = {row["id"]: row for row in rows(lake)}
+    assert sorted(results) == list(range(203))
+    parts = [results[number] for number in range(200, 203)]
     assert [row["k"] for row in parts] == ["part 0", "part 1", "part 2"]
     assert [row["sequence"].rpartition("/")[2] for row in parts] == ["000000", "000001", "000002"]
-    assert {row["shard"] for row in found.values()} == {0, 1}
-    assert all("/" not in found[number]["sequence"] and found[number]["o"] is None for number in range(200))
+    assert {row["shard"] for row in results.values()} == {0, 1}
+    assert all("/" not in results[number]["sequence"] and results[number]["o"] is None for number in range(200))
     # The dead letter is of a pass of its own over the batch, and the shards were still read once.
     assert sum(kinesis_server.counts(stream.name)["served"].values()) == 202
     assert stream.batches[-1].lag["seconds"] == 0
@@ -127,13 +127,13 @@ def test_the_example_fills_a_table_and_another_stream(
     environment = {"CLICKS_STREAM": clicks.name, "BUYERS_STREAM": buyers.name, "PENSTOCK_BUCKET": "lk"}
     pipeline = parse_pipeline(EXAMPLE.read_text(), environment=environment)
     run(pipeline, spark, RunOptions(registry=Registry(numbers=[1]), once=True))
-    found = {row["id"]: row for row in rows(lake, "clicks")}
-    assert {number: row["page"] for number, row in found.items()} == pages
+    results = {row["id"]: row for row in rows(lake, "clicks")}
+    assert {number: row["page"] for number, row in results.items()} == pages
     bought = [(record["PartitionKey"], json.loads(record["Data"])) for record in kinesis_server.records(buyers.name)]
     assert sorted(value["id"] for _, value in bought) == list(range(0, 100, 10))
     for key, value in bought:
         assert set(value) == {"id", "visitor", "arrived"}
-        assert key == value["visitor"] == found[value["id"]]["visitor"]
+        assert key == value["visitor"] == results[value["id"]]["visitor"]
 
 
 def test_a_missing_stream_is_named_before_the_stream_starts(
@@ -154,10 +154,10 @@ def test_a_script_follows_resharding_with_a_consumer_of_its_own(
     arrived = threading.Condition()
 
     def keep(batch: DataFrame, _number: int) -> None:
-        found: Sequence[tuple[str, bytes]] = [(row[0], row[1]) for row in batch.select("shardId", "data").collect()]
+        results: Sequence[tuple[str, bytes]] = [(row[0], row[1]) for row in batch.select("shardId", "data").collect()]
         with arrived:
-            for shard in sorted({shard for shard, _ in found}):
-                seen.append((shard, [int(value) for name, value in found if name == shard]))
+            for shard in sorted({shard for shard, _ in results}):
+                seen.append((shard, [int(value) for name, value in results if name == shard]))
             arrived.notify_all()
 
     def wait(count: int) -> None:

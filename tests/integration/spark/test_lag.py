@@ -23,7 +23,7 @@ pytestmark = [
 def test_the_lag_is_that_of_the_unread_records_and_their_age(spark: SparkSession, lake: Path, broker: Broker) -> None:
     topic = Topic(broker, 2)
     began = time.time()
-    topic.send(frame(1, each) for each in records(0, 40))
+    topic.send(frame(1, record) for record in records(0, 40))
     batches: list[BatchMetrics] = []
     text = declaration(topic, lake, per_trigger=20)
     run(
@@ -44,7 +44,7 @@ def test_the_lag_is_that_of_the_unread_records_and_their_age(spark: SparkSession
 
 def test_batches_are_limited_in_bytes_from_the_second_one_on(spark: SparkSession, lake: Path, broker: Broker) -> None:
     topic = Topic(broker, 2)
-    topic.send(frame(1, each) for each in records(0, 300))
+    topic.send(frame(1, record) for record in records(0, 300))
     batches: list[BatchMetrics] = []
     text = declaration(topic, lake).replace("decode:", "    maxBytesPerTrigger: 4_000\ndecode:", 1)
     run(

@@ -33,8 +33,8 @@ def test_letters_of_an_unknown_version_are_rows_once_it_is_registered(
     topic, registry = Topic(broker), Registry()
     pipeline = parse_pipeline(declaration(topic, lake, extra="batchMaxRetries: 0"), environment={})
     options = RunOptions(registry=registry, once=True)
-    late = [frame(3, {**each, "seats": 7, "gate": "A"}) for each in records(100, 20)]
-    topic.send([*(frame(1, each) for each in records(0, 10)), *late, b"damaged"])
+    late = [frame(3, {**record, "seats": 7, "gate": "A"}) for record in records(100, 20)]
+    topic.send([*(frame(1, record) for record in records(0, 10)), *late, b"damaged"])
     assert run(pipeline, spark, options).dead == 21
 
     def again(*reasons: str, on_files: bool = False, **changed: object) -> ReplayReport:
@@ -47,7 +47,7 @@ def test_letters_of_an_unknown_version_are_rows_once_it_is_registered(
 
     # Not fixed yet: they fail again, as letters of a second attempt.
     assert again("UNKNOWN_VERSION", limit=5) == ReplayReport(selected=5, rows=0, dead=5, completed=0)
-    groups = {(each.reason, each.attempt): each.letters for each in LetterTable("s3://lk/dead", lake).groups()}
+    groups = {(group.reason, group.attempt): group.letters for group in LetterTable("s3://lk/dead", lake).groups()}
     assert groups == {("UNKNOWN_VERSION", 0): 20, ("UNKNOWN_VERSION", 1): 5, ("SHORT_FRAME", 0): 1}
 
     registry.numbers.append(3)
@@ -55,9 +55,9 @@ def test_letters_of_an_unknown_version_are_rows_once_it_is_registered(
     with pytest.raises(Dies):
         again("UNKNOWN_VERSION", on_files=True)
     assert again("UNKNOWN_VERSION") == ReplayReport(selected=0, rows=0, dead=0, completed=1)
-    found = rows(lake)
-    assert sorted(row["id"] for row in found) == [*range(10), *range(100, 120)]
-    assert {(row["seats"], row["gate"]) for row in found if row["id"] >= 100} == {(7, "A")}
+    results = rows(lake)
+    assert sorted(row["id"] for row in results) == [*range(10), *range(100, 120)]
+    assert {(row["seats"], row["gate"]) for row in results if row["id"] >= 100} == {(7, "A")}
     assert again() == ReplayReport(selected=1, rows=0, dead=1, completed=0)
 
 
@@ -69,7 +69,7 @@ def test_a_replay_without_letters_says_so_and_one_that_fails_takes_nothing(
     options = RunOptions(registry=registry, once=True)
     with pytest.raises(NotFound, match="no dead letters in s3://lk/dead"):
         replay(pipeline, spark, options, LetterSelection(location="s3://lk/dead"))
-    topic.send([frame(3, {**each, "seats": 7, "gate": "A"}) for each in records(0, 4)])
+    topic.send([frame(3, {**record, "seats": 7, "gate": "A"}) for record in records(0, 4)])
     run(pipeline, spark, options)
     registry.away = True
     with pytest.raises(EnvironmentProblem, match="registry is away"):

@@ -30,7 +30,7 @@ class Site:
     folder: Path
 
     def send(self, first: int, count: int) -> None:
-        self.topic.send(frame_of(self.version, frame(1, each)) for each in records(first, count))
+        self.topic.send(frame_of(self.version, frame(1, record)) for record in records(first, count))
 
     def write(self, name: str = "pipeline.yaml", *, retries: int = 1) -> Path:
         text = declaration(self.topic, self.folder, per_trigger=_PER_BATCH, extra=f"batchMaxRetries: {retries}")

@@ -145,8 +145,10 @@ def test_the_table_grows_with_the_schema_and_gets_its_partitions_as_data_land(si
     assert done.returncode == 0, done.stderr
     assert "is done: 1 batches, 10 rows, 0 dead letters" in done.stdout
     table = glue.get_table(DatabaseName="travel", Name="trips")["Table"]
-    assert [(each["Name"], each["Type"]) for each in table["StorageDescriptor"]["Columns"]] == [("id", "int")]
-    assert [(each["Name"], each["Type"]) for each in table["PartitionKeys"]] == [("day", "string")]
+    assert [(column["Name"], column["Type"]) for column in table["StorageDescriptor"]["Columns"]] == [("id", "int")]
+    assert [(partition_key["Name"], partition_key["Type"]) for partition_key in table["PartitionKeys"]] == [
+        ("day", "string")
+    ]
 
     glue.register_schema_version(SchemaId={"RegistryName": "tls", "SchemaName": "trips"}, SchemaDefinition=_definition(V2))
     done = site.produce([{"id": number, "day": "2013-01-03", "seats": number} for number in range(10, 15)], site.trusted)
@@ -154,10 +156,10 @@ def test_the_table_grows_with_the_schema_and_gets_its_partitions_as_data_land(si
     done = site.run()
     assert done.returncode == 0, done.stderr
     table = glue.get_table(DatabaseName="travel", Name="trips")["Table"]
-    columns = [(each["Name"], each["Type"]) for each in table["StorageDescriptor"]["Columns"]]
+    columns = [(column["Name"], column["Type"]) for column in table["StorageDescriptor"]["Columns"]]
     assert columns == [("id", "int"), ("seats", "int")]
-    found = glue.get_partitions(DatabaseName="travel", TableName="trips")["Partitions"]
-    places = {tuple(each["Values"]): each["StorageDescriptor"]["Location"] for each in found}
+    partition = glue.get_partitions(DatabaseName="travel", TableName="trips")["Partitions"]
+    places = {tuple(item["Values"]): item["StorageDescriptor"]["Location"] for item in partition}
     assert places == {(f"2013-01-0{n}",): f"s3://trips/rows/day=2013-01-0{n}/" for n in (1, 2, 3)}
 
 
@@ -175,9 +177,11 @@ def test_a_topic_and_a_table_are_a_pipeline(site: Site, tmp_path: Path) -> None:
     assert "Pipeline shop.orders is done: 1 batches, 3 rows, 0 dead letters" in done.stdout
     glue = site.server.client("glue")
     table = glue.get_table(DatabaseName="shop", Name="orders")["Table"]
-    columns = [each["Name"] for each in table["StorageDescriptor"]["Columns"]]
+    columns = [column["Name"] for column in table["StorageDescriptor"]["Columns"]]
     assert {"id", "day"} <= set(columns)
-    assert [(each["Name"], each["Type"]) for each in table["PartitionKeys"]] == [("ingested_hour", "string")]
+    assert [(partition_key["Name"], partition_key["Type"]) for partition_key in table["PartitionKeys"]] == [
+        ("ingested_hour", "string")
+    ]
     (partition,) = glue.get_partitions(DatabaseName="shop", TableName="orders")["Partitions"]
     assert datetime.strptime(partition["Values"][0], "%Y-%m-%d-%H").year >= 2024
     assert glue.get_table(DatabaseName="shop", Name="orders_accounts")

@@ -41,7 +41,7 @@ def test_rows_land_in_s3_without_a_lake_folder(broker: Broker, penstock_server: 
         client = store.client()
         listed = client.list_objects_v2(Bucket="lake", Prefix="flights/day=")["Contents"]
         # S3A marks folders with empty objects whose names end in a slash.
-        keys = [each["Key"] for each in listed if not each["Key"].endswith("/")]
+        keys = [item["Key"] for item in listed if not item["Key"].endswith("/")]
         tables = [pq.read_table(io.BytesIO(client.get_object(Bucket="lake", Key=key)["Body"].read())) for key in keys]
         client.close()
     assert sorted(number for table in tables for number in table["id"].to_pylist()) == list(range(300))
@@ -100,10 +100,14 @@ def test_a_glue_script_reads_and_writes_s3(tmp_path: Path) -> None:
         counts, missing = done.stdout.splitlines()
         assert counts == "2 0"
         assert missing == "Bucket nowhere of s3://nowhere/in/ does not exist, or cannot be reached."
-        found = [each["Key"] for each in client.list_objects_v2(Bucket="lake")["Contents"] if not each["Key"].endswith("/")]
+        results = [
+            content["Key"]
+            for content in client.list_objects_v2(Bucket="lake")["Contents"]
+            if not content["Key"].endswith("/")
+        ]
         client.close()
-    assert [key for key in found if key.startswith("in/")] == ["in/a.json", "in/x.json"]
-    assert sorted(key.split("/")[1] for key in found if key.startswith("out/")) == ["day=d1", "day=d2"]
+    assert [key for key in results if key.startswith("in/")] == ["in/a.json", "in/x.json"]
+    assert sorted(key.split("/")[1] for key in results if key.startswith("out/")) == ["day=d1", "day=d2"]
 
 
 def _run(pipeline: Path, server: RunningServer, store: ObjectStore, folder: Path) -> "subprocess.CompletedProcess[str]":

@@ -39,9 +39,9 @@ def test_two_sinks_get_the_rows_of_one_read(spark: SparkSession, lake: Path, bro
     batches: list[BatchMetrics] = []
     options = RunOptions(registry=registry, once=True, on_batch=batches.append)
     pipeline = parse_pipeline(two_sinks(topic, lake), environment={})
-    topic.send([*(frame(1, each) for each in records(0, 200)), b"damaged"])
+    topic.send([*(frame(1, record) for record in records(0, 200)), b"damaged"])
     report = run(pipeline, spark, options)
-    topic.send(frame(2, {**each, "seats": 1}) for each in records(200, 100))
+    topic.send(frame(2, {**record, "seats": 1}) for record in records(200, 100))
     run(pipeline, spark, options)
     assert report.read == 402, "once for the rows, once for the dead letter"
     assert sorted(row["id"] for row in rows(lake)) == list(range(300))
@@ -70,7 +70,7 @@ def test_a_batch_that_spark_replays_changes_no_sink(spark: SparkSession, lake: P
     batches: list[BatchMetrics] = []
     options = RunOptions(registry=registry, once=True, on_batch=batches.append)
     pipeline = parse_pipeline(two_sinks(topic, lake), environment={})
-    topic.send(frame(1, each) for each in records(0, 50))
+    topic.send(frame(1, record) for record in records(0, 50))
     run(pipeline, spark, options)
     (lake / "lk" / "checkpoint" / "commits" / "0").unlink()
     run(pipeline, spark, options)
@@ -84,7 +84,7 @@ def test_a_sink_that_partitions_by_a_column_its_query_lacks_is_refused(
 ) -> None:
     topic = Topic(broker)
     sinks = SINKS.replace("s3://lk/few,", "s3://lk/few, partition_by: [day],")
-    topic.send(frame(1, each) for each in records(0, 3))
+    topic.send(frame(1, record) for record in records(0, 3))
     with pytest.raises(InvalidInput, match="no column 'day' to partition by; the columns are id, o"):
         run(parse_pipeline(two_sinks(topic, lake, sinks), environment={}), spark, RunOptions(registry=Registry(), once=True))
     assert rows(lake) == []

@@ -59,7 +59,9 @@ def ids(lake: Path) -> list[int]:
 
 
 def test_mixed_versions_in_one_batch_are_read_once(job: Job) -> None:
-    job.topic.send(frame(1, each) if each["id"] % 2 else frame(2, {**each, "seats": each["id"]}) for each in records(0, 500))
+    job.topic.send(
+        frame(1, record) if record["id"] % 2 else frame(2, {**record, "seats": record["id"]}) for record in records(0, 500)
+    )
     report = job.run()
     assert (report.batches, report.rows, report.dead) == (1, 500, 0)
     for row in rows(job.lake):
@@ -108,7 +110,7 @@ def test_tombstones_are_dead_letters_where_declared(job: Job) -> None:
 
 def test_zlib_and_plain_frames_mix(job: Job) -> None:
     broken = frame(1, {"id": 9, "day": "d"}, compress=True)[:-3]
-    job.topic.send([*(frame(1, each, compress=each["id"] % 2 == 0) for each in records(0, 100)), broken])
+    job.topic.send([*(frame(1, record, compress=record["id"] % 2 == 0) for record in records(0, 100)), broken])
     report = job.run()
     assert ids(job.lake) == list(range(100))
     assert report.dead == 1
@@ -117,11 +119,11 @@ def test_zlib_and_plain_frames_mix(job: Job) -> None:
 
 def test_a_version_registered_between_batches_widens_the_table(job: Job) -> None:
     job.registry.numbers = [1]
-    job.topic.send(frame(1, each) for each in records(0, 10))
+    job.topic.send(frame(1, record) for record in records(0, 10))
     job.run()
     job.registry.numbers = [1, 2, 3]
-    job.topic.send(frame(3, {**each, "seats": 7, "gate": "A1"}) for each in records(10, 10))
-    job.topic.send(frame(1, each) for each in records(20, 10))
+    job.topic.send(frame(3, {**record, "seats": 7, "gate": "A1"}) for record in records(10, 10))
+    job.topic.send(frame(1, record) for record in records(20, 10))
     job.run()
     seen = {row["id"]: (row["seats"], row["gate"]) for row in rows(job.lake)}
     assert sorted(seen) == list(range(30))
@@ -132,7 +134,7 @@ def test_a_version_registered_between_batches_widens_the_table(job: Job) -> None
 
 def test_a_version_registered_after_the_list_was_made_is_looked_up(job: Job) -> None:
     job.registry.listed_late = [3]
-    job.topic.send(frame(3, {**each, "seats": 1, "gate": "B"}) for each in records(0, 10))
+    job.topic.send(frame(3, {**record, "seats": 1, "gate": "B"}) for record in records(0, 10))
     report = job.run()
     assert (report.rows, report.dead) == (10, 0)
     assert {row["gate"] for row in rows(job.lake)} == {"B"}
@@ -141,7 +143,8 @@ def test_a_version_registered_after_the_list_was_made_is_looked_up(job: Job) -> 
 def test_more_versions_than_branches_are_decoded_in_passes(job: Job) -> None:
     job.registry.numbers = [1, 2, 3]
     job.topic.send(
-        frame(1 + each["id"] % 3, {**each, "seats": 1, "gate": "B"} if each["id"] % 3 else each) for each in records(0, 30)
+        frame(1 + record["id"] % 3, {**record, "seats": 1, "gate": "B"} if record["id"] % 3 else record)
+        for record in records(0, 30)
     )
     text = declaration(job.topic, job.lake).replace("schema: flights}", "schema: flights, max_branches: 1}")
     report = run(parse_pipeline(text, environment={}), job.spark, RunOptions(registry=job.registry, once=True))
@@ -150,7 +153,7 @@ def test_more_versions_than_branches_are_decoded_in_passes(job: Job) -> None:
 
 
 def test_an_outage_of_the_registry_fails_the_batch_and_dead_letters_nothing(job: Job) -> None:
-    job.topic.send(frame(1, each) for each in records(0, 5))
+    job.topic.send(frame(1, record) for record in records(0, 5))
     job.registry.away = True
     with pytest.raises(EnvironmentProblem, match="away"):
         job.run()
@@ -170,24 +173,24 @@ def test_an_unknown_schema_is_an_error_before_the_first_record(job: Job) -> None
 
 
 def test_a_replay_after_losing_sparks_commit_changes_nothing(job: Job) -> None:
-    job.topic.send(frame(1, each) for each in records(0, 40))
+    job.topic.send(frame(1, record) for record in records(0, 40))
     job.run(per_trigger=20)
     files = {path: path.stat().st_mtime_ns for path in (job.lake / "lk" / "flights").rglob("*.parquet")}
     last = max(int(path.name) for path in job.checkpoint("commits").iterdir())
     job.checkpoint(f"commits/{last}").unlink()
-    job.topic.send(frame(1, each) for each in records(40, 5))
+    job.topic.send(frame(1, record) for record in records(40, 5))
     job.run(per_trigger=20)
     assert ids(job.lake) == list(range(45))
     assert all(path.stat().st_mtime_ns == stamp for path, stamp in files.items())
 
 
 def test_a_lost_checkpoint_is_refused_and_the_ledger_can_go_on(job: Job) -> None:
-    job.topic.send(frame(1, each) for each in records(0, 10))
+    job.topic.send(frame(1, record) for record in records(0, 10))
     job.run()
     shutil.rmtree(job.checkpoint(""))
     with pytest.raises(DataProblem, match=r"checkpoint/metadata is missing.*--resume-from-ledger"):
         job.run()
-    job.topic.send(frame(1, each) for each in records(10, 10))
+    job.topic.send(frame(1, record) for record in records(10, 10))
     job.run(resume=True)
     assert ids(job.lake) == list(range(20))
     job.run()
@@ -195,7 +198,7 @@ def test_a_lost_checkpoint_is_refused_and_the_ledger_can_go_on(job: Job) -> None
 
 
 def test_an_older_checkpoint_is_refused(job: Job) -> None:
-    job.topic.send(frame(1, each) for each in records(0, 10))
+    job.topic.send(frame(1, record) for record in records(0, 10))
     job.run(per_trigger=5)
     last = max(int(path.name) for path in job.checkpoint("offsets").iterdir())
     job.checkpoint(f"commits/{last}").unlink()
@@ -205,7 +208,7 @@ def test_an_older_checkpoint_is_refused(job: Job) -> None:
 
 
 def test_a_damaged_checkpoint_file_is_named(job: Job) -> None:
-    job.topic.send(frame(1, each) for each in records(0, 4))
+    job.topic.send(frame(1, record) for record in records(0, 4))
     job.run()
     job.checkpoint("offsets/0").write_bytes(b"")
     with pytest.raises(DataProblem, match=r"offsets/0 is damaged: it is empty"):
@@ -213,7 +216,7 @@ def test_a_damaged_checkpoint_file_is_named(job: Job) -> None:
 
 
 def test_the_lake_holds_data_and_hidden_folders_only(job: Job) -> None:
-    job.topic.send([*(frame(1, each) for each in records(0, 10)), b"bad"])
+    job.topic.send([*(frame(1, record) for record in records(0, 10)), b"bad"])
     job.run()
     names = [path.name for path in (job.lake / "lk").rglob("*") if path.is_file() and "checkpoint" not in path.parts]
     assert not [name for name in names if name.endswith(".crc") or name == "_SUCCESS"]
@@ -257,7 +260,9 @@ def test_a_record_that_the_transform_cannot_cast_is_an_error_with_sparks_sqlstat
     with pytest.raises(DataProblem, match=rf"cannot be transformed: \[CAST_INVALID_INPUT\] The value '{day}'"):
         job.run(retries=1, transform="transform: {columns: {number: CAST(day AS INT)}}")
     assert rows(job.lake) == []
-    assert not [each for each in caplog.records if each.name.startswith("penstock.")], "the same records would fail again"
+    assert not [record for record in caplog.records if record.name.startswith("penstock.")], (
+        "the same records would fail again"
+    )
 
 
 def test_a_transform_that_is_not_sql_is_an_error(job: Job) -> None:
@@ -268,9 +273,9 @@ def test_a_transform_that_is_not_sql_is_an_error(job: Job) -> None:
 
 def test_a_jump_of_nulls_stops_the_batch(job: Job) -> None:
     drift = "drift: {on_null_jump: fail, threshold: 0.5, min_rows: 20}"
-    job.topic.send(frame(2, {**each, "seats": 3}) for each in records(0, 30))
+    job.topic.send(frame(2, {**record, "seats": 3}) for record in records(0, 30))
     job.run(extra=drift)
-    job.topic.send(frame(2, {**each, "seats": None}) for each in records(30, 30))
+    job.topic.send(frame(2, {**record, "seats": None}) for record in records(30, 30))
     with pytest.raises(DriftStop, match=r"column 'seats' is null in 100.0% of 30 rows, after 0.0% of 30"):
         job.run(extra=drift)
     assert ids(job.lake) == list(range(30))
@@ -278,9 +283,9 @@ def test_a_jump_of_nulls_stops_the_batch(job: Job) -> None:
 
 @pytest.mark.parametrize("strict", [True, False])
 def test_records_that_are_gone_fail_the_stream_or_are_counted(job: Job, strict: bool) -> None:
-    job.topic.send(frame(1, each) for each in records(0, 10))
+    job.topic.send(frame(1, record) for record in records(0, 10))
     job.run()
-    job.topic.send(frame(1, each) for each in records(10, 10))
+    job.topic.send(frame(1, record) for record in records(10, 10))
     job.topic.delete_before(0, 8)  # partition 0 has been read up to offset 5
     text = declaration(job.topic, job.lake).replace("    username:", f"    failOnDataLoss: {strict}\n    username:")
     options = RunOptions(registry=job.registry, once=True, on_batch=job.batches.append)
@@ -296,7 +301,7 @@ def test_records_that_are_gone_fail_the_stream_or_are_counted(job: Job, strict: 
 
 
 def test_metrics_are_one_json_line_a_batch(job: Job, tmp_path: Path) -> None:
-    job.topic.send(frame(1, each) for each in records(0, 10))
+    job.topic.send(frame(1, record) for record in records(0, 10))
     text = declaration(job.topic, job.lake, per_trigger=4)
     path = tmp_path / "metrics" / "flights.jsonl"
     run(parse_pipeline(text, environment={}), job.spark, RunOptions(registry=job.registry, once=True, metrics=path))

@@ -77,7 +77,7 @@ class Stream:
     def batch(self, rows: DataFrame, *columns: str, keep: bool = True) -> tuple[list[tuple[Any, ...]], list[Any]]:
         """Return the rows' ``columns`` and the identities of quarantined records; ``keep`` commits the state."""
         done = self.apply(rows)
-        found = sorted(tuple(row) for row in done.rows.selectExpr(*columns).collect())
+        results = sorted(tuple(row) for row in done.rows.selectExpr(*columns).collect())
         done.findings()
         bad = [] if done.quarantined is None else sorted((row.offset, row.reason) for row in done.quarantined.collect())
         if keep:
@@ -85,7 +85,7 @@ class Stream:
             done.save_state(self.previous, self.files)
             self.number += 1
         done.release()
-        return found, bad
+        return results, bad
 
 
 MODULE = """
@@ -240,13 +240,13 @@ def test_windows_are_emitted_once_when_complete(spark: SparkSession, tmp_path: P
         orders(spark, [(6, "DE", 7, 9), (7, "FR", 3, 23), (8, "FR", 0, None)], first=5),  # 08:21
         orders(spark, [(9, "FR", 1, 45)], first=8),
     ]
-    found: list[list[tuple[Any, ...]]] = []
+    results: list[list[tuple[Any, ...]]] = []
     late: list[Any] = []
     for rows in batches:
-        if len(found) == 2:  # an attempt that was killed
+        if len(results) == 2:  # an attempt that was killed
             stream.batch(rows, *columns, keep=False)
         out, bad = stream.batch(rows, *columns)
-        found.append(out)
+        results.append(out)
         late += bad
     # Worked out by hand: a window of 08:00 to 08:10 is complete when the watermark is 08:10.
     tumbling = [
@@ -266,7 +266,7 @@ def test_windows_are_emitted_once_when_complete(spark: SparkSession, tmp_path: P
         [*(("s", *row) for row in slid), *(("t", *row) for row in tumbled)]
         for slid, tumbled in zip(sliding, tumbling, strict=True)
     ]
-    assert found == expected
+    assert results == expected
     assert late == [(5, "LATE"), (7, "LATE")]
 
 

@@ -40,16 +40,16 @@ def test_rows_are_quarantined_and_repeats_are_dropped_across_batches(
     options = RunOptions(registry=registry, once=True, on_batch=batches.append)
     text = declaration(topic, lake, transform=TRANSFORM, extra="batchMaxRetries: 0")
     pipeline = parse_pipeline(text, environment={})
-    topic.send([*(frame(1, each) for each in [*records(0, 30), *records(0, 10), *records(1000, 3)]), b"damaged"])
+    topic.send([*(frame(1, record) for record in [*records(0, 30), *records(0, 10), *records(1000, 3)]), b"damaged"])
     run(pipeline, spark, options)
-    topic.send(frame(2, {**each, "seats": 1}) for each in records(20, 30))
+    topic.send(frame(2, {**record, "seats": 1}) for record in records(20, 30))
     run(pipeline, spark, options)
     # Spark replays the last batch: its state is that of before.
     (lake / "lk" / "checkpoint" / "commits" / "1").unlink()
     run(pipeline, spark, options)
 
     assert sorted(row["id"] for row in rows(lake)) == list(range(50))
-    letters = {each.reason: each.letters for each in LetterTable("s3://lk/dead", lake).groups()}
+    letters = {group.reason: group.letters for group in LetterTable("s3://lk/dead", lake).groups()}
     assert letters == {"SHORT_FRAME": 1, "EXPECTATION": 3}
     [letter, *_] = LetterTable("s3://lk/dead", lake).letters(reasons=["EXPECTATION"], count=5)
     assert letter["message"] == "The row fails the expectation small."
@@ -68,7 +68,7 @@ def test_rows_are_quarantined_and_repeats_are_dropped_across_batches(
 def test_an_expectation_that_fails_the_batch_commits_nothing(spark: SparkSession, lake: Path, broker: Broker) -> None:
     topic = Topic(broker)
     text = declaration(topic, lake, transform=TRANSFORM.replace("< 10000", "< 5"), extra="batchMaxRetries: 3")
-    topic.send(frame(1, each) for each in records(0, 30))
+    topic.send(frame(1, record) for record in records(0, 30))
     with pytest.raises(ExpectationStop, match="expectation few failed"):
         run(parse_pipeline(text, environment={}), spark, RunOptions(registry=Registry(), once=True))
     assert rows(lake) == []
@@ -77,7 +77,7 @@ def test_an_expectation_that_fails_the_batch_commits_nothing(spark: SparkSession
 
 def test_a_pass_that_could_not_inflate_says_nothing_about_the_batch(spark: SparkSession, lake: Path, broker: Broker) -> None:
     topic = Topic(broker)
-    topic.send(frame(1, each, compress=True) for each in records(0, 5))
+    topic.send(frame(1, record, compress=True) for record in records(0, 5))
     expected = "transform: {expect: {some: {batch: count(*) >= 5, on_failure: fail}}}"
     text = declaration(topic, lake, transform=expected, extra="batchMaxRetries: 0")
     report = run(parse_pipeline(text, environment={}), spark, RunOptions(registry=Registry(), once=True))

@@ -70,8 +70,8 @@ def test_a_schemas_connections_see_nothing_else(postgres: PostgresServer) -> Non
             connection.execute(text("CREATE SCHEMA account_111122223333"))
         for _ in range(2):
             with own.write() as connection:
-                found = connection.execute(text("SELECT to_regclass('things')")).scalar()
-            assert found is None
+                row = connection.execute(text("SELECT to_regclass('things')")).scalar()
+            assert row is None
         with own.write() as connection:
             connection.execute(text("CREATE TABLE things (name text)"))
             connection.execute(text("INSERT INTO things VALUES ('mine')"))

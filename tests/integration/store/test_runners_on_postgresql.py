@@ -34,13 +34,13 @@ def store(postgres_database: Database) -> SqlJobStore:
 @pytest.fixture
 def machines(tmp_path: Path, postgres_url: str, store: SqlJobStore) -> Iterator[list[subprocess.Popen[bytes]]]:
     with ExitStack() as running:
-        found = []
+        result = []
         for number in range(2):
             arguments = [postgres_url, str(tmp_path / f"home{number}"), str(number)]
             process = subprocess.Popen([sys.executable, "-P", str(MACHINE), *arguments], stdin=subprocess.PIPE)
             running.callback(process.communicate)
-            found.append(process)
-        yield found
+            result.append(process)
+        yield result
 
 
 def test_two_machines_of_one_name_start_each_run_once(
@@ -57,21 +57,21 @@ def test_two_machines_of_one_name_start_each_run_once(
     store.add(JOBS, Job(name="j", settings=settings, created=NOW, modified=NOW))
     service = RunService(store)
     ids = [f"jr_{number}" for number in range(RUNS_OF_JOB)]
-    for each in ids:
-        service.start("j", RunRequest(id=each, arguments={"--begun": str(begun), "--run": each}))
+    for id_ in ids:
+        service.start("j", RunRequest(id=id_, arguments={"--begun": str(begun), "--run": id_}))
 
     owners: dict[str, set[str]] = {}
 
     def ended() -> list[JobRun]:
-        found = store.list(RUNS, "j", after=None, limit=9)
-        for run in found:
+        job_runs = store.list(RUNS, "j", after=None, limit=9)
+        for run in job_runs:
             if run.owner is not None:
                 owners.setdefault(run.id, set()).add(run.owner)
-        return [run for run in found if run.ended]
+        return [run for run in job_runs if run.ended]
 
     assert wait_until(lambda: len(ended()) == RUNS_OF_JOB, seconds=240), ended()
     assert [(run.state, run.error) for run in ended()] == [("SUCCEEDED", None)] * RUNS_OF_JOB
-    assert [len(each) for each in owners.values()] == [1] * RUNS_OF_JOB, "no machine took over another one's run"
+    assert [len(owner) for owner in owners.values()] == [1] * RUNS_OF_JOB, "no machine took over another one's run"
     assert sorted(begun.read_text().split()) == ids
     hosts = {str(run.host) for run in ended()}
     assert len(hosts) == 2

@@ -36,19 +36,19 @@ def _records(server: RunningServer) -> list[dict[str, Any]]:
     return [json.loads(line) for line in lines]
 
 
-def _one(server: RunningServer, **wanted: Any) -> dict[str, Any]:
+def _one(server: RunningServer, **expected: Any) -> dict[str, Any]:
     """The record that has the members; the log is written a moment after the answer."""
 
-    found: list[dict[str, Any]] = []
+    results: list[dict[str, Any]] = []
 
     def find() -> bool:
-        found[:] = [
-            record for record in _records(server) if all(record.get(name) == value for name, value in wanted.items())
+        results[:] = [
+            record for record in _records(server) if all(record.get(name) == value for name, value in expected.items())
         ]
-        return bool(found)
+        return bool(results)
 
-    eventually(find, f"a record with {wanted}", 15)
-    return found[-1]
+    eventually(find, f"a record with {expected}", 15)
+    return results[-1]
 
 
 def _user(server: RunningServer, *statements: dict[str, Any]) -> Keys:
@@ -97,7 +97,7 @@ def test_a_denial_is_recorded_with_its_reason(server: RunningServer) -> None:
     assert record["errorCode"] == "AccessDeniedException"
     assert "no identity-based policy" in record["errorMessage"]
     assert record["userIdentity"]["type"] == "IAMUser"
-    assert [each["ARN"].rpartition(":")[2] for each in record["resources"]] == ["registry/kept"]
+    assert [resource["ARN"].rpartition(":")[2] for resource in record["resources"]] == ["registry/kept"]
 
 
 @pytest.mark.parametrize("service", ["glue", "athena", "secretsmanager", "iam", "sts", "organizations", "cloudtrail"])
@@ -137,7 +137,7 @@ def test_confluents_decisions_are_recorded(server: RunningServer) -> None:
     denied = _one(server, requestID=refused.headers["x-request-id"])
     assert denied["additionalEventData"]["decision"] == "denied"
     assert f"arn:aws:glue:{server.region}:{server.account}:schema/default-registry/audited" in [
-        each["ARN"] for each in denied["resources"]
+        resource["ARN"] for resource in denied["resources"]
     ]
     wrong = requests.get(f"{server.endpoint_url}/subjects", auth=(server.access_key_id, "guessed"), timeout=30)
     failed = _one(server, requestID=wrong.headers["x-request-id"])
@@ -266,7 +266,7 @@ def test_it_is_exported_to_a_topic(platform: Platform) -> None:
 
     def found() -> bool:
         messages = consumer.consume(1_000, timeout=1.0)
-        seen.extend(json.loads(each.value() or b"")["requestID"] for each in messages if each.error() is None)
+        seen.extend(json.loads(message.value() or b"")["requestID"] for message in messages if message.error() is None)
         return made in seen
 
     consumer.subscribe([topic])
@@ -293,11 +293,11 @@ def test_objects_in_the_lake_are_recorded_as_data_events(platform: Platform) -> 
             json.loads(line) for file in platform.home.audit.glob("*.jsonl") for line in file.read_bytes().split(b"\n")[:-1]
         ]
         return {
-            each["requestID"]: f"{each['eventSource']} {each['eventCategory']} {each['additionalEventData']['decision']}"
-            for each in lines
+            line["requestID"]: f"{line['eventSource']} {line['eventCategory']} {line['additionalEventData']['decision']}"
+            for line in lines
         }
 
-    put_id, get_id = (each["ResponseMetadata"]["RequestId"] for each in (put, refused.value.response))
+    put_id, get_id = (item["ResponseMetadata"]["RequestId"] for item in (put, refused.value.response))
     eventually(lambda: {put_id, get_id} <= decisions().keys(), "both records", 15)
     assert decisions()[put_id] == "s3.amazonaws.com Data allowed"
     assert decisions()[get_id].endswith("failed login")
@@ -353,13 +353,13 @@ def test_a_batchs_denied_reads_are_recorded(server: RunningServer) -> None:
     asked = answer["ResponseMetadata"]["RequestId"]
     denied = _one(server, requestID=asked, eventName="GetSecretValue", errorCode="AccessDeniedException")
     assert denied["additionalEventData"]["decision"] == "denied"
-    assert [each["ARN"] for each in denied["resources"]] == [hidden]
+    assert [resource["ARN"] for resource in denied["resources"]] == [hidden]
     allowed = [
-        each
-        for each in _records(server)
-        if each["requestID"] == asked and each["eventName"] == "GetSecretValue" and "errorCode" not in each
+        record
+        for record in _records(server)
+        if record["requestID"] == asked and record["eventName"] == "GetSecretValue" and "errorCode" not in record
     ]
-    assert [each["resources"][0]["ARN"] for each in allowed] == [shown]
+    assert [entry["resources"][0]["ARN"] for entry in allowed] == [shown]
 
 
 def test_values_are_left_out_by_name_at_any_depth(server: RunningServer) -> None:
@@ -388,7 +388,7 @@ def test_a_password_in_a_url_is_not_recorded(server: RunningServer) -> None:
 
     def recorded() -> list[str]:
         shown = [(record["requestParameters"] or {}).get("query", "") for record in _records(server)]
-        return [each for each in shown if "in-a-url" in each]
+        return [item for item in shown if "in-a-url" in item]
 
     eventually(lambda: bool(recorded()), "a record of the request", 15)
     assert recorded() == ["subjectPrefix=in-a-url&password=***OMITTED***&X-Amz-Security-Token=***OMITTED***"]

@@ -305,7 +305,7 @@ LISTED: Mapping[tuple[str, str], Callable[[World], Arguments]] = {
 NEITHER = {
     # Has no resource, or one that there is once.
     ("glue", "CheckSchemaVersionValidity"),
-    *(("glue", f"{each}SecurityConfiguration") for each in ("Create", "Delete", "Get")),
+    *(("glue", f"{name}SecurityConfiguration") for name in ("Create", "Delete", "Get")),
     ("glue", "GetSecurityConfigurations"),
     # A session to list would need a process: a denied one cannot be named.
     ("glue", "ListSessions"),
@@ -371,8 +371,8 @@ def test_values_in_batches_are_those_of_single_secrets(world: World) -> None:
         ({"Filters": [{"Key": "name", "Values": [shown, world.secret]}]}, []),
     ):
         answer = world.call("secretsmanager", "BatchGetSecretValue", arguments)
-        assert [each["Name"] for each in answer["SecretValues"]] == [shown]
-        assert [each["ErrorCode"] for each in answer["Errors"]] == codes
+        assert [secret_value["Name"] for secret_value in answer["SecretValues"]] == [shown]
+        assert [error["ErrorCode"] for error in answer["Errors"]] == codes
 
 
 @pytest.mark.parametrize(("service", "operation"), sorted(LISTED))
@@ -387,17 +387,21 @@ def test_a_denied_resource_is_not_in_lists(world: World, service: str, operation
 
 def test_denied_identities_are_not_in_an_accounts_details(world: World) -> None:
     def names(client: Any) -> list[str]:
-        found = client.get_account_authorization_details()
-        lists = {kind: found[f"{kind}DetailList"] for kind in ("User", "Group", "Role")} | {"Policy": found["Policies"]}
-        own = [each[f"{kind}Name"] for kind, entities in lists.items() for each in entities]
+        result = client.get_account_authorization_details()
+        lists = {kind: result[f"{kind}DetailList"] for kind in ("User", "Group", "Role")} | {"Policy": result["Policies"]}
+        own = [entity[f"{kind}Name"] for kind, entities in lists.items() for entity in entities]
         attached = [
             policy["PolicyName"]
             for kind in ("User", "Group", "Role")
-            for each in lists[kind]
-            for policy in each["AttachedManagedPolicies"]
+            for item in lists[kind]
+            for policy in item["AttachedManagedPolicies"]
         ]
-        groups = [name for each in lists["User"] for name in each["GroupList"]]
-        profiles = [each["InstanceProfileName"] for role in lists["Role"] for each in role["InstanceProfileList"]]
+        groups = [name for item in lists["User"] for name in item["GroupList"]]
+        profiles = [
+            instance_profile["InstanceProfileName"]
+            for role in lists["Role"]
+            for instance_profile in role["InstanceProfileList"]
+        ]
         return [*own, *attached, *groups, *profiles]
 
     assert sum(HIDDEN in name for name in names(world.target.client("iam"))) >= 4

@@ -120,9 +120,11 @@ def test_a_deny_on_a_group_or_a_profile_keeps_it_out_of_lists(target: Target) ->
     denied_ones = [f"arn:aws:iam::{target.account}:{kind}/{hidden}" for kind in ("group", "instance-profile")]
     _, credentials = new_user(target, allow("iam:*"), {"Effect": "Deny", "Action": "iam:Get*", "Resource": denied_ones})
     own = target.client("iam", **credentials)
-    assert hidden not in {each["GroupName"] for each in own.list_groups()["Groups"]}
-    assert hidden not in {each["InstanceProfileName"] for each in own.list_instance_profiles()["InstanceProfiles"]}
-    assert hidden in {each["GroupName"] for each in iam.list_groups()["Groups"]}
+    assert hidden not in {group["GroupName"] for group in own.list_groups()["Groups"]}
+    assert hidden not in {
+        instance_profile["InstanceProfileName"] for instance_profile in own.list_instance_profiles()["InstanceProfiles"]
+    }
+    assert hidden in {group["GroupName"] for group in iam.list_groups()["Groups"]}
 
 
 def test_a_user_cannot_join_a_group_without_permission(target: Target) -> None:

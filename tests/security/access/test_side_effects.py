@@ -72,7 +72,7 @@ TAGGED_ON_CREATION = [
 
 
 @pytest.mark.parametrize(
-    ("action", "call", "arguments"), TAGGED_ON_CREATION, ids=lambda each: each if isinstance(each, str) else ""
+    ("action", "call", "arguments"), TAGGED_ON_CREATION, ids=lambda item: item if isinstance(item, str) else ""
 )
 def test_a_caller_who_may_not_set_tags_sets_none_on_creation(
     target: Target, action: str, call: str, arguments: Callable[[], dict[str, Any]]
@@ -150,7 +150,7 @@ def test_no_location_names_the_folder_of_uploads_in_progress(platform: Platform)
     before = sorted(work.rglob("*"))
     assert before
     make_client: Any = session.client
-    athena, glue = (make_client(each, endpoint_url=config.endpoint_url) for each in ("athena", "glue"))
+    athena, glue = (make_client(item, endpoint_url=config.endpoint_url) for item in ("athena", "glue"))
     with pytest.raises(ClientError, match="InvalidRequestException"):
         athena.start_query_execution(
             QueryString="SELECT 1", ResultConfiguration={"OutputLocation": "s3://.penstock-s3/uploads/"}

@@ -68,8 +68,8 @@ def template(by: Attacker) -> str:
 def partition(by: Attacker) -> str:
     sql = _table(by, storage={"Location": f"s3://lk/{by.name}/p/"}, keys=True)
     storage = {"Columns": COLUMNS, **_PARQUET, "Location": "s3://lk/secret/f/"}
-    wanted = {"Values": ["f"], "StorageDescriptor": storage}
-    by.glue().create_partition(DatabaseName=by.database, TableName=sql.rpartition(".")[2], PartitionInput=wanted)
+    expected = {"Values": ["f"], "StorageDescriptor": storage}
+    by.glue().create_partition(DatabaseName=by.database, TableName=sql.rpartition(".")[2], PartitionInput=expected)
     return sql
 
 
@@ -117,13 +117,13 @@ def delta(path: str) -> Callable[[Attacker], str]:
     def attack(by: Attacker) -> str:
         source = by.lake / "lk" / "secret" / "f" / "rows.parquet"
         fields = [{"name": "id", "type": "long"}, {"name": "card", "type": "string"}]
-        schema = {"type": "struct", "fields": [{**each, "nullable": True, "metadata": {}} for each in fields]}
+        schema = {"type": "struct", "fields": [{**field, "nullable": True, "metadata": {}} for field in fields]}
         actions: list[Mapping[str, Any]] = [
             {"protocol": {"minReaderVersion": 1, "minWriterVersion": 2}},
             {"metaData": {"id": "x", "format": {"provider": "parquet"}, "schemaString": json.dumps(schema)}},
             {"add": {"path": path, "size": source.stat().st_size, "partitionValues": {}}},
         ]
-        log = "\n".join(json.dumps(each) for each in actions)
+        log = "\n".join(json.dumps(action) for action in actions)
         place = by.write("d/_delta_log/00000000000000000000.json", log.encode()).rpartition("/_delta_log")[0]
         return _table(by, storage={"Location": place}, parameters={"table_type": "DELTA"})
 

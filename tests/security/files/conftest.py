@@ -81,8 +81,8 @@ class Person:
         assert status is not None, "it has not ended"
         if status["State"] != "SUCCEEDED":
             return status["State"], str(status)
-        found = athena.get_query_results(QueryExecutionId=started)["ResultSet"]["Rows"]
-        return "SUCCEEDED", str([[each.get("VarCharValue") for each in row["Data"]] for row in found])
+        result = athena.get_query_results(QueryExecutionId=started)["ResultSet"]["Rows"]
+        return "SUCCEEDED", str([[item.get("VarCharValue") for item in row["Data"]] for row in result])
 
     def sql(self, text: str) -> tuple[str, str]:
         return self.end(self.start(text))

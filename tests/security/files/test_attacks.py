@@ -26,7 +26,7 @@ def _attack(by: Person, name: str, groups: Sequence[str] = ("primary",)) -> list
 @pytest.mark.parametrize("name", list(ATTACKS))
 def test_no_table_shows_files_that_its_reader_may_not_read(world: World, name: str) -> None:
     reader = world.people["reader"]
-    started = {each: _attack(world.people[each], name, ENGINES) for each in PEOPLE}
+    started = {person: _attack(world.people[person], name, ENGINES) for person in PEOPLE}
     state, text = reader.end(_attack(reader, name)[0])
     if name == "a foreign list of files":
         assert state == "FAILED"
@@ -34,7 +34,7 @@ def test_no_table_shows_files_that_its_reader_may_not_read(world: World, name: s
     else:
         assert state == "SUCCEEDED", text
         assert (SECRET in text) or ("secret/ice/data" in text)
-    for who, state, text in [(who, *world.people[who].end(each)) for who, all_of in started.items() for each in all_of]:
+    for who, state, text in [(who, *world.people[who].end(item)) for who, all_of in started.items() for item in all_of]:
         assert state == "FAILED", (who, text)
         assert SECRET not in text, who
         assert "not authorized to perform" in text, who

@@ -101,7 +101,7 @@ def test_statements_show_the_columns_that_get_table_shows(world: World) -> None:
     principal = {"DataLakePrincipalIdentifier": f"arn:aws:iam::{world.server.account}:user/viewer"}
     lake.grant_permissions(Principal=principal, Resource=columns, Permissions=["SELECT"])
     shown = viewer.glue().get_table(DatabaseName="bank", Name="cards")["Table"]["StorageDescriptor"]["Columns"]
-    assert [each["Name"] for each in shown] == ["id"]
+    assert [item["Name"] for item in shown] == ["id"]
     for sql in (
         "DESCRIBE bank.cards",
         "DESCRIBE FORMATTED bank.cards",
@@ -180,11 +180,11 @@ def test_icebergs_endpoint_writes_and_reads_metadata_by_the_rights_in_s3(world: 
         TableInput={"Name": "pointed", "Parameters": {"table_type": "ICEBERG", "metadata_location": world.ice}},
     )
     answers["load"] = _rest(by, "GET", "/tables/pointed")
-    assert {name: each.status_code for name, each in answers.items() if name != "register a view"} == {
+    assert {name: answer.status_code for name, answer in answers.items() if name != "register a view"} == {
         name: 403 for name in answers if name != "register a view"
     }
     assert answers["register a view"].status_code in {403, 404}
-    assert SECRET not in str([each.text for each in answers.values()])
+    assert SECRET not in str([answer.text for answer in answers.values()])
     assert set((world.server.lake / "lk" / "secret").rglob("*")) == before
     registered = _rest(by, "POST", "/register", {"name": "own", "metadata-location": own_metadata(by)})
     assert registered.status_code == 200, "the caller's own file, whose manifests are read by who reads them"
@@ -274,8 +274,8 @@ def test_a_crawl_reads_by_its_role_too_if_glue_may_assume_it(world: World) -> No
     for name, statements in (("reads", [reads]), ("reads_nothing", [])):
         policy = {"Version": "2012-10-17", "Statement": [trust]}
         iam.create_role(RoleName=name, AssumeRolePolicyDocument=json.dumps(policy))
-        for each in statements:
-            text = json.dumps({"Version": "2012-10-17", "Statement": [each]})
+        for statement in statements:
+            text = json.dumps({"Version": "2012-10-17", "Statement": [statement]})
             iam.put_role_policy(RoleName=name, PolicyName="p", PolicyDocument=text)
     for who, role, status in (("without", "reads", "SUCCEEDED"), ("without", "reads_nothing", "FAILED")):
         glue, name = world.people[who].glue(), f"c{uuid.uuid4().hex}"

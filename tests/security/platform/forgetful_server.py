@@ -72,7 +72,7 @@ class _Cursor:
 
     def _describe(self, cursor: apsw.Cursor, _sql: str, _bindings: Any) -> bool:
         names = cursor.get_description()
-        self.description = tuple((each[0], None, None, None, None, None, None) for each in names) or None
+        self.description = tuple((name[0], None, None, None, None, None, None) for name in names) or None
         return True
 
     def executemany(self, sql: str, rows: Any) -> "_Cursor":
@@ -132,9 +132,9 @@ class _Connection:
 
 def _translated(error: Any) -> sqlite3.Error:
     kind = sqlite3.IntegrityError if isinstance(error, apsw.ConstraintError) else sqlite3.OperationalError
-    found = kind(str(error))
-    found.sqlite_errorcode = error.extendedresult
-    return found
+    result = kind(str(error))
+    result.sqlite_errorcode = error.extendedresult
+    return result
 
 
 def _connect(path: str, timeout: float = 5.0, **_: Any) -> _Connection:

@@ -63,7 +63,7 @@ def client(server: RunningServer, service: str) -> Any:
 
 def enum(number: int) -> str:
     """Return a definition of about 60 KB."""
-    return json.dumps({"type": "enum", "name": "E", "symbols": [f"S{number}_{each:08d}" for each in range(4000)]})
+    return json.dumps({"type": "enum", "name": "E", "symbols": [f"S{number}_{index:08d}" for index in range(4000)]})
 
 
 def test_writes_and_readiness_report_a_full_disk_and_reads_go_on(full: RunningServer) -> None:
@@ -92,7 +92,7 @@ def test_writes_and_readiness_report_a_full_disk_and_reads_go_on(full: RunningSe
     assert (status, said["status"]) == (503, "unavailable")
     assert "disk" in said["store"]
 
-    numbers = [each["VersionNumber"] for each in glue.list_schema_versions(SchemaId=SCHEMA)["Schemas"]]
+    numbers = [schema["VersionNumber"] for schema in glue.list_schema_versions(SchemaId=SCHEMA)["Schemas"]]
     assert sorted(numbers) == list(range(1, taken + 1))
     with pytest.raises(ClientError) as refused:
         client(full, "secretsmanager").create_secret(Name="s", SecretString="x" * 60_000)

@@ -92,13 +92,13 @@ class Powered:
 
 def rows(store: Path) -> dict[str, list[Any]]:
     """The rows of each table of each database in ``store``."""
-    found = {}
+    result = {}
     for file in sorted(store.glob("*.db")):
         with closing(sqlite3.connect(file)) as connection:
             tables = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
             for table in tables:
-                found[f"{file.stem}.{table}"] = sorted(connection.execute(f'SELECT * FROM "{table}"').fetchall(), key=repr)
-    return found
+                result[f"{file.stem}.{table}"] = sorted(connection.execute(f'SELECT * FROM "{table}"').fetchall(), key=repr)
+    return result
 
 
 @pytest.fixture
@@ -111,8 +111,8 @@ def powered(tmp_path: Path) -> Iterator[Callable[..., Powered]]:
         return started[-1]
 
     yield start
-    for each in started:
-        each.server.stop(signal.SIGKILL)
+    for item in started:
+        item.server.stop(signal.SIGKILL)
 
 
 def writes(machine: Powered) -> Iterator[tuple[str, Callable[[], Any]]]:
@@ -198,7 +198,7 @@ def writes(machine: Powered) -> Iterator[tuple[str, Callable[[], Any]]]:
 
 def _of_the_account(machine: Powered) -> None:
     accounts = machine.client("organizations").list_accounts()["Accounts"]
-    account = next(each["Id"] for each in accounts if each["Name"] == "second")
+    account = next(item["Id"] for item in accounts if item["Name"] == "second")
     role = f"arn:aws:iam::{account}:role/OrganizationAccountAccessRole"
     given = machine.client("sts").assume_role(RoleArn=role, RoleSessionName="test")["Credentials"]
     glue = machine.client(
@@ -227,7 +227,7 @@ def test_each_acknowledged_write_is_on_the_disk_and_survives_a_power_loss(powere
     machine.lose_power()
     glue = machine.client("glue")
     versions = glue.list_schema_versions(SchemaId={"RegistryName": "r", "SchemaName": "s"})["Schemas"]
-    assert [each["VersionNumber"] for each in versions] == [1, 3, 4, 5, 6]
+    assert [version["VersionNumber"] for version in versions] == [1, 3, 4, 5, 6]
     assert glue.get_table(DatabaseName="d", Name="flights")["Table"]["Name"] == "flights"
     assert machine.client("secretsmanager").get_secret_value(SecretId="s")["SecretString"] == "kept as well"
     assert glue.get_connection(Name="c")["Connection"]["ConnectionProperties"]
@@ -253,10 +253,10 @@ def test_the_pages_facts_on_the_embedded_broker_are_true(platform: Platform) -> 
     admin = AdminClient(settings)
     topics = {"as-it-comes": {}, "flushed": {"flush.messages": "1"}}
     made = admin.create_topics([NewTopic(name, 1, config=config) for name, config in topics.items()])
-    for each in made.values():
-        each.result(30)
-    wanted = [ConfigResource("topic", name) for name in topics]
-    plain, flushed = (each.result(30) for each in admin.describe_configs(wanted).values())
+    for future in made.values():
+        future.result(30)
+    expected = [ConfigResource("topic", name) for name in topics]
+    plain, flushed = (describe_config.result(30) for describe_config in admin.describe_configs(expected).values())
     assert int(plain["flush.messages"].value) == int(plain["flush.ms"].value) == 2**63 - 1
     assert int(flushed["flush.messages"].value) == 1
     described = admin.list_topics(timeout=30).topics

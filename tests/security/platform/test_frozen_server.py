@@ -74,16 +74,16 @@ def start(athena: Any, sql: str, **request: Any) -> str:
 
 
 def status(athena: Any, asked: str) -> dict[str, Any]:
-    found: dict[str, Any] = athena.get_query_execution(QueryExecutionId=asked)["QueryExecution"]["Status"]
-    return found
+    results: dict[str, Any] = athena.get_query_execution(QueryExecutionId=asked)["QueryExecution"]["Status"]
+    return results
 
 
 def reached(athena: Any, asked: str, *states: str) -> dict[str, Any]:
     """The statement's status once it is in one of ``states``."""
-    while (found := status(athena, asked))["State"] not in states:
-        assert found["State"] in {"QUEUED", "RUNNING"}, found
+    while (results := status(athena, asked))["State"] not in states:
+        assert results["State"] in {"QUEUED", "RUNNING"}, results
         time.sleep(0.02)
-    return found
+    return results
 
 
 def ended(athena: Any, asked: str) -> dict[str, Any]:
@@ -92,17 +92,21 @@ def ended(athena: Any, asked: str) -> dict[str, Any]:
 
 def commands() -> dict[psutil.Process, list[str]]:
     """The processes below this one, with their commands."""
-    found = {}
-    for each in psutil.Process().children(recursive=True):
+    result = {}
+    for child in psutil.Process().children(recursive=True):
         # One that has ended since, or that its parent has not waited for yet, has no command.
         with suppress(psutil.NoSuchProcess):
-            found[each] = each.cmdline()
-    return found
+            result[child] = child.cmdline()
+    return result
 
 
 def running_children() -> dict[int, psutil.Process]:
     """The processes of statements below this one, by id."""
-    return {each.pid: each for each, command in commands().items() if "penstock.query.execution.child" in " ".join(command)}
+    return {
+        process.pid: process
+        for process, command in commands().items()
+        if "penstock.query.execution.child" in " ".join(command)
+    }
 
 
 def peak_bytes(pid: int) -> int:
@@ -117,9 +121,9 @@ def test_a_pattern_of_stars_is_answered_at_once(target: Target, database: str, p
         asked = start(athena, sql, QueryExecutionContext={"Database": database})
         assert ended(athena, asked)["State"] == "SUCCEEDED"
         assert athena.get_query_results(QueryExecutionId=asked)["ResultSet"]["Rows"] == []
-    wanted = {"DatabaseName": database, "Expression": pattern[: pattern.rfind("b", 0, 256) + 1]}
-    assert athena.list_table_metadata(CatalogName="AwsDataCatalog", **wanted)["TableMetadataList"] == []
-    assert glue.get_tables(**wanted)["TableList"] == []
+    expected = {"DatabaseName": database, "Expression": pattern[: pattern.rfind("b", 0, 256) + 1]}
+    assert athena.list_table_metadata(CatalogName="AwsDataCatalog", **expected)["TableMetadataList"] == []
+    assert glue.get_tables(**expected)["TableList"] == []
 
 
 @pytest.mark.parametrize("expression", ["(a+)+b", "(a|aa)*b", "(a|a?)+b", "(.*)*b", "(a{1,30}){1,30}b"])
@@ -127,18 +131,18 @@ def test_an_expression_that_backtracks_elsewhere_is_answered_or_refused_at_once(
     target: Target, database: str, expression: str
 ) -> None:
     athena, glue = target.client("athena"), target.client("glue")
-    wanted = {"DatabaseName": database, "Expression": expression}
-    assert athena.list_table_metadata(CatalogName="AwsDataCatalog", **wanted)["TableMetadataList"] == []
-    assert glue.get_tables(**wanted)["TableList"] == []
+    expected = {"DatabaseName": database, "Expression": expression}
+    assert athena.list_table_metadata(CatalogName="AwsDataCatalog", **expected)["TableMetadataList"] == []
+    assert glue.get_tables(**expected)["TableList"] == []
 
 
 def test_memory_of_a_statement_is_bounded_and_its_end_is_reported(target: Target) -> None:
     athena = target.client("athena")
     # Two billion signs, made of large pieces: made of single ones they take the processor six times as long.
     asked = start(athena, "SELECT length(replace(rpad('x', 1000000, 'x'), 'x', rpad('y', 2000, 'y')))")
-    found = ended(athena, asked)
-    assert found["State"] == "FAILED"
-    assert found["StateChangeReason"].startswith(
+    results = ended(athena, asked)
+    assert results["State"] == "FAILED"
+    assert results["StateChangeReason"].startswith(
         "EXCEEDED_MEMORY_LIMIT: The query needs more memory than the limit of a query."
     )
     children = running_children()
@@ -177,10 +181,10 @@ def test_text_that_is_slow_to_parse_is_refused_while_others_are_answered(target:
     with ThreadPoolExecutor(2) as attackers:
         attacks = [attackers.submit(start, athena, SLOW_TO_READ) for _ in range(2)]
         other.get_databases()
-        assert not any(each.done() for each in attacks)
-        for each in attacks:
+        assert not any(attack.done() for attack in attacks)
+        for attack in attacks:
             with pytest.raises(ClientError, match="takes longer than 3 seconds to parse"):
-                each.result()
+                attack.result()
     assert ended(athena, start(athena, "SELECT 1"))["State"] == "SUCCEEDED"
 
 
@@ -225,7 +229,7 @@ def test_a_result_of_many_line_breaks_is_returned_in_linear_time(target: Target)
 
 def test_crawls_beyond_the_bound_are_refused_and_all_end(target: Target, platform: Platform, tmp_path: Path) -> None:
     glue, other = target.client("glue"), target.client("athena")
-    server = next(each for each, command in commands().items() if "serve" in command)
+    server = next(process for process, command in commands().items() if "serve" in command)
     name = f"crowd{uuid4().hex[:8]}"
     folder = platform.home.lake / "lake" / name
     with written_privately():
@@ -236,27 +240,27 @@ def test_crawls_beyond_the_bound_are_refused_and_all_end(target: Target, platfor
             (folder / f"{number}.parquet").hardlink_to(folder / "0.parquet")
     glue.create_database(DatabaseInput={"Name": name})
     crawlers = [f"{name}{number}" for number in range(140)]
-    for each in crawlers:
+    for crawler in crawlers:
         targets = {"S3Targets": [{"Path": f"s3://lake/{name}/", "Exclusions": ["**a*" * 20 + "b"]}]}
-        glue.create_crawler(Name=each, Role="crawler", DatabaseName=name, Targets=targets)
+        glue.create_crawler(Name=crawler, Role="crawler", DatabaseName=name, Targets=targets)
     threads = server.num_threads()
     refused = []
-    for each in crawlers:
+    for crawler in crawlers:
         try:
-            glue.start_crawler(Name=each)
+            glue.start_crawler(Name=crawler)
         except ClientError as error:
             refused.append(error.response["Error"]["Code"])
     assert set(refused) == {"ResourceNumberLimitExceededException"}
     assert ended(other, start(other, "SELECT 1"))["State"] == "SUCCEEDED"
     assert server.num_threads() < threads + 60  # the handlers' own pool has up to 40
-    states = [each["State"] for each in glue.get_crawlers()["Crawlers"] if each["Name"] in crawlers]
+    states = [crawler["State"] for crawler in glue.get_crawlers()["Crawlers"] if crawler["Name"] in crawlers]
     assert "RUNNING" in states
-    for each in crawlers:
+    for crawler in crawlers:
         with suppress(glue.exceptions.CrawlerNotRunningException):
-            glue.stop_crawler(Name=each)
-    for each in crawlers:
-        while glue.get_crawler(Name=each)["Crawler"]["State"] != "READY":
+            glue.stop_crawler(Name=crawler)
+    for crawler in crawlers:
+        while glue.get_crawler(Name=crawler)["Crawler"]["State"] != "READY":
             time.sleep(0.02)
-        glue.delete_crawler(Name=each)
+        glue.delete_crawler(Name=crawler)
     glue.delete_database(Name=name)
     shutil.rmtree(folder)

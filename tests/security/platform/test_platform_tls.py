@@ -240,9 +240,9 @@ def test_without_a_certificate_of_the_authority_the_mutual_listener_is_closed(pl
 
 def test_only_the_owner_can_read_the_tls_folder(platform: Platform) -> None:
     local_authority(platform.home).issue_client("dora")
-    found = list(platform.home.tls.rglob("*"))
-    assert {"authority.key", "server.key", "broker.pem", "dora.key"} <= {path.name for path in found}
-    for path in (platform.home.tls, *found):
+    paths = list(platform.home.tls.rglob("*"))
+    assert {"authority.key", "server.key", "broker.pem", "dora.key"} <= {path.name for path in paths}
+    for path in (platform.home.tls, *paths):
         assert stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600), path
 
 

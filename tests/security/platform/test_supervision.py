@@ -113,7 +113,7 @@ def test_a_worker_that_does_not_answer_is_replaced(tmp_path: Path) -> None:
     parent = subprocess.Popen([sys.executable, str(script), str(folder)])
     try:
         eventually(lambda: len(list(folder.iterdir())) == 2, "both workers run")
-        stopped, other = (int(each.name) for each in folder.iterdir())
+        stopped, other = (int(path.name) for path in folder.iterdir())
         os.kill(stopped, signal.SIGSTOP)
         eventually(lambda: len(list(folder.iterdir())) == 3, "a third one runs")
         eventually(lambda: not psutil.pid_exists(stopped), "the stopped one was ended")

@@ -46,8 +46,8 @@ def event(**changed: Any) -> AuditEvent:
 
 
 def note_all(writer: AuditWriter, events: Iterable[AuditEvent]) -> None:
-    for each in events:
-        writer.write(each)
+    for pair in events:
+        writer.write(pair)
 
 
 def record(**changed: Any) -> Any:
@@ -91,14 +91,14 @@ def _sensitive(shapes: Any, name: str, seen: set[str]) -> set[str]:
     if name in seen:
         return set()
     seen.add(name)
-    found: set[str] = set()
+    results: set[str] = set()
     for member, of in shapes[name].get("members", {}).items():
-        found |= {member} if shapes[of["shape"]].get("sensitive") else set()
-        found |= _sensitive(shapes, of["shape"], seen)
+        results |= {member} if shapes[of["shape"]].get("sensitive") else set()
+        results |= _sensitive(shapes, of["shape"], seen)
     for part in ("member", "key", "value"):
         if part in shapes[name]:
-            found |= _sensitive(shapes, shapes[name][part]["shape"], seen)
-    return found
+            results |= _sensitive(shapes, shapes[name][part]["shape"], seen)
+    return results
 
 
 def test_parameters_are_bounded() -> None:
@@ -123,7 +123,7 @@ def test_parameters_that_are_not_text_are_left_out() -> None:
 def test_each_record_has_an_id_of_its_own() -> None:
     ids = [uuid.UUID(record()["eventID"]) for _ in range(20)]
     assert len(set(ids)) == 20
-    assert {each.version for each in ids} == {4}
+    assert {id_.version for id_ in ids} == {4}
 
 
 def test_parameters_that_cannot_be_rendered_are_left_out() -> None:
@@ -134,7 +134,7 @@ def test_parameters_that_cannot_be_rendered_are_left_out() -> None:
 
 
 def lines(*ids: str) -> list[Any]:
-    return [lambda previous, each=each: render_event(event(request_id=each), previous) for each in ids]
+    return [lambda previous, id_=id_: render_event(event(request_id=id_), previous) for id_ in ids]
 
 
 def test_files_are_rotated_and_removed_by_size_and_age(tmp_path: Path) -> None:
@@ -188,8 +188,8 @@ def test_a_changed_or_missing_line_is_detected(tmp_path: Path) -> None:
     assert broken_chains(folder) == []
     file.write_bytes(whole.replace(b'"requestID":"2"', b'"requestID":"9"'))
     assert broken_chains(folder) == [f"{file.name}:3"]
-    each = whole.splitlines(keepends=True)
-    file.write_bytes(b"".join([each[0], *each[2:]]))
+    item = whole.splitlines(keepends=True)
+    file.write_bytes(b"".join([item[0], *item[2:]]))
     assert broken_chains(folder) == [f"{file.name}:2"]
 
 
@@ -201,9 +201,9 @@ def test_the_newest_that_match_are_found_and_each_line_is_exported_once(tmp_path
         made = event(time=NOW + number, request_id=str(number), **denied)
         segments.append([partial(render_event, made)], NOW + number)
     segments.close()
-    found = matching(folder, Wanted(decision="denied"), 2)
-    assert [each["requestID"] for each in found] == ["5", "3"]
-    assert [each["requestID"] for each in matching(folder, Wanted(event_name="Other"), 2)] == []
+    results = matching(folder, Wanted(decision="denied"), 2)
+    assert [entry["requestID"] for entry in results] == ["5", "3"]
+    assert [entry["requestID"] for entry in matching(folder, Wanted(event_name="Other"), 2)] == []
     first = list(unexported(folder, {}))
     assert [json.loads(line)["requestID"] for line, _, _ in first] == list("012345")
     position = {name: end for _, name, end in first[:4]}
@@ -232,11 +232,11 @@ def test_changes_and_denials_are_never_dropped_and_reads_are_counted(blocked: Pa
     blocked.unlink()
     writer.close()
     written = [json.loads(line) for file in segments_in(blocked) for line in file.read_bytes().splitlines()]
-    lost = [each["requestParameters"]["count"] for each in written if each["eventName"] == "ReadsNotRecorded"]
-    reads = [each for each in written if each["requestID"].startswith("read")]
+    lost = [item["requestParameters"]["count"] for item in written if item["eventName"] == "ReadsNotRecorded"]
+    reads = [item for item in written if item["requestID"].startswith("read")]
     assert len(reads) + sum(lost) == 15
     assert sum(lost) > 0
-    assert sum(each["requestID"].startswith("denied") for each in written) >= 10
+    assert sum(item["requestID"].startswith("denied") for item in written) >= 10
 
 
 def test_a_change_that_was_made_is_recorded_even_if_the_queue_is_full(

@@ -85,10 +85,10 @@ def test_caches_a_key_and_forgets_a_removed_one(store: SqlAccessStore) -> None:
 def test_a_key_that_was_removed_while_it_was_read_is_not_kept() -> None:
     class Slow(SqlAccessStore):
         def get(self, access_key_id: str) -> AccessKey | None:
-            found = super().get(access_key_id)
+            access_key = super().get(access_key_id)
             self.remove(access_key_id)
             cache.forget(access_key_id)
-            return found
+            return access_key
 
     store = Slow(new_database(), Sealer(bytes(32)))
     store.add(KEY)

@@ -64,7 +64,7 @@ ANA = Caller(account=A, principal=f"arn:aws:iam::{A}:user/ana", user_id="AIDAANA
 
 
 def changed(**fields: Any) -> Callable[[Any], Any]:
-    return lambda each: replace(each, **fields)
+    return lambda item: replace(item, **fields)
 
 
 def allowed(authorizer: Authorizer) -> bool:

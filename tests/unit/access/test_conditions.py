@@ -100,9 +100,12 @@ def test_holds(operator: str, wanted: Any, given: Any, expected: bool) -> None:
 
 
 def test_all_keys_of_all_operators_have_to_hold() -> None:
-    found = parse_conditions("c", {"StringEquals": {"aws:a": "1", "aws:b": "2"}, "Bool": {"aws:c": "true"}}, variables=True)
+    conditions = parse_conditions(
+        "c", {"StringEquals": {"aws:a": "1", "aws:b": "2"}, "Bool": {"aws:c": "true"}}, variables=True
+    )
     assert [
-        all(each.matches(ContextKeys(aws_a="1", aws_b="2", aws_c=flag)) for each in found) for flag in ("true", "false")
+        all(condition.matches(ContextKeys(aws_a="1", aws_b="2", aws_c=flag)) for condition in conditions)
+        for flag in ("true", "false")
     ] == [
         True,
         False,

@@ -78,19 +78,19 @@ def test_a_policy_is_either_deleted_or_attached(world: World) -> None:
     for number in range(25):
         arn = world.policies.create(A, f"p{number}", TEXT).arn
         ready = threading.Barrier(2, timeout=SECONDS)
-        found: dict[str, type[Exception] | None] = {}
+        results: dict[str, type[Exception] | None] = {}
 
         calls: dict[str, Callable[[], None]] = {
             "delete": partial(world.policies.delete, A, arn),
             "attach": partial(world.attach, arn),
         }
-        threads = [threading.Thread(target=run_together, args=(ready, found, *each)) for each in calls.items()]
+        threads = [threading.Thread(target=run_together, args=(ready, results, *call)) for call in calls.items()]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join(SECONDS)
         attached = arn in world.identities.get(EntityKind.USER, A, "ana").attached
-        assert found == (
+        assert results == (
             {"delete": DeleteConflict, "attach": None} if attached else {"delete": None, "attach": NoSuchEntity}
         )
         assert (outcome(partial(world.policies.get, A, arn)) is None) == attached
@@ -119,9 +119,9 @@ def test_listing_policies_reads_their_identities_once(
         monkeypatch.setattr(store, name, partial(noted, looked, name, getattr(store, name)))
     handlers = policy_handlers(world.policies)
     listed = handlers["ListPolicies"]({"Scope": "Local"}, context)["Policies"]
-    assert [each["AttachmentCount"] for each in listed] == [2, 0, 0, 1, 0]
+    assert [item["AttachmentCount"] for item in listed] == [2, 0, 0, 1, 0]
     assert looked == ["list_entities", "list_identities"]
     looked.clear()
     attached = handlers["ListPolicies"]({"Scope": "Local", "OnlyAttached": True}, context)["Policies"]
-    assert [each["PolicyName"] for each in attached] == ["p0", "p3"]
+    assert [item["PolicyName"] for item in attached] == ["p0", "p3"]
     assert looked == ["list_entities", "list_identities"]

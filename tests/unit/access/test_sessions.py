@@ -51,7 +51,7 @@ def tokens(store: SqlAccessStore) -> TokenService:
     return TokenService(store, Authorizer(store), Sessions(Sealer(bytes(32))), now=lambda: NOW)
 
 
-def wanted(role: str = "reader", **more: Any) -> AssumeRoleRequest:
+def expected(role: str = "reader", **more: Any) -> AssumeRoleRequest:
     return AssumeRoleRequest(role_arn=f"arn:aws:iam::{A}:role/data/{role}", session_name="job-1", **more)
 
 
@@ -90,47 +90,47 @@ def test_a_credential_ends() -> None:
 
 
 def test_a_role_lasts_an_hour_unless_it_says_otherwise(tokens: TokenService) -> None:
-    made = tokens.assume_role(ANA, wanted(), Origin())
+    made = tokens.assume_role(ANA, expected(), Origin())
     assert made.key.expires == NOW + timedelta(hours=1)
     assert made.key.caller.principal == f"arn:aws:sts::{A}:assumed-role/reader/job-1"
     assert made.key.caller.user_id == "AROAREADER:job-1"
     assert made.packed_percent is None
-    longer = tokens.assume_role(ANA, wanted(seconds=7200), Origin())
+    longer = tokens.assume_role(ANA, expected(seconds=7200), Origin())
     assert longer.key.expires == NOW + timedelta(hours=2)
     with pytest.raises(BadDuration, match="exceeds the MaxSessionDuration set for this role"):
-        tokens.assume_role(ANA, wanted(seconds=7201), Origin())
+        tokens.assume_role(ANA, expected(seconds=7201), Origin())
 
 
 def test_a_role_assumed_with_a_roles_credentials_lasts_an_hour_at_most(tokens: TokenService) -> None:
-    first = tokens.assume_role(ANA, wanted(), Origin()).key.caller
-    assert tokens.assume_role(first, wanted("next", seconds=3600), Origin()).key.caller.role_name == "next"
+    first = tokens.assume_role(ANA, expected(), Origin()).key.caller
+    assert tokens.assume_role(first, expected("next", seconds=3600), Origin()).key.caller.role_name == "next"
     with pytest.raises(BadDuration, match="1 hour session limit for roles assumed by role chaining"):
-        tokens.assume_role(first, wanted("next", seconds=3601), Origin())
+        tokens.assume_role(first, expected("next", seconds=3601), Origin())
     with pytest.raises(NotAuthorized):
-        tokens.assume_role(ANA, wanted("next"), Origin())
+        tokens.assume_role(ANA, expected("next"), Origin())
 
 
 def test_session_policies_are_checked_and_bounded(tokens: TokenService) -> None:
     text = allow("glue:*", Resource="*")
-    assert tokens.assume_role(ANA, wanted(policy=text), Origin()).packed_percent == 5
+    assert tokens.assume_role(ANA, expected(policy=text), Origin()).packed_percent == 5
     with pytest.raises(MalformedPolicy):
-        tokens.assume_role(ANA, wanted(policy="{}"), Origin())
+        tokens.assume_role(ANA, expected(policy="{}"), Origin())
     read = "arn:aws:iam::aws:policy/AWSGlueSchemaRegistryReadonlyAccess"
-    session = tokens.assume_role(ANA, wanted(policy_arns=(read,)), Origin()).key.caller.session
+    session = tokens.assume_role(ANA, expected(policy_arns=(read,)), Origin()).key.caller.session
     assert session is not None
     assert session.policy_arns == (read,)
     for missing in ("no arn of a policy at all", f"arn:aws:iam::{A}:policy/missing", "arn:aws:iam::aws:policy/Nothing"):
         with pytest.raises(MalformedPolicy, match="PolicyArns names"):
-            tokens.assume_role(ANA, wanted(policy_arns=(missing,)), Origin())
+            tokens.assume_role(ANA, expected(policy_arns=(missing,)), Origin())
     with pytest.raises(PackedPolicyTooLarge):
-        tokens.assume_role(ANA, wanted(policy=text, policy_arns=("arn:" + "x" * 2_000,)), Origin())
+        tokens.assume_role(ANA, expected(policy=text, policy_arns=("arn:" + "x" * 2_000,)), Origin())
 
 
 def test_an_administrator_assumes_only_roles_that_trust_it(store: SqlAccessStore, tokens: TokenService) -> None:
     boss = User(account=A, name="boss", id="AIDABOSS", created=NOW, inline={"all": allow("*", Resource="*")})
     store.add_entity(boss, "Create", limit=10)
     with pytest.raises(NotAuthorized):
-        tokens.assume_role(Caller(account=A, principal=boss.arn, user_id=boss.id), wanted(), Origin())
+        tokens.assume_role(Caller(account=A, principal=boss.arn, user_id=boss.id), expected(), Origin())
 
 
 @pytest.mark.parametrize("text", ["reader", "arn:aws:iam::111122223333:user/ana", "arn:aws:s3:::role/x"])

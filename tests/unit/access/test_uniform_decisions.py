@@ -39,7 +39,7 @@ def _request(resource: str) -> AccessRequest:
 
 
 def _pairs() -> list[tuple[str, str]]:
-    marked = [*PATTERNS, *(f"!{each}" for each in PATTERNS)]
+    marked = [*PATTERNS, *(f"!{pattern}" for pattern in PATTERNS)]
     every = list(itertools.product(marked, marked))
     return random.Random(19).sample(every, 200)
 

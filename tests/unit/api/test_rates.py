@@ -76,7 +76,7 @@ def test_aws() -> None:
     login._limits = world.app._limits = limits()
     answers = [world.call("AWSGlue.GetSchemaVersion", ID) for _ in range(2)]
     world.app.close()
-    assert [each.status for each in answers] == [200, 400]
+    assert [answer.status for answer in answers] == [200, 400]
     assert (answers[1].body["__type"], answers[1].headers["retry-after"]) == ("ThrottlingException", "1")
 
 

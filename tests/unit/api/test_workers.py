@@ -264,4 +264,4 @@ def test_closed_threads_leave_none_of_an_owner_waiting() -> None:
 
     answered, late = asyncio.run(asyncio.wait_for(scenario(), 30))
     assert answered == "a1"
-    assert [type(each) for each in late] == [asyncio.CancelledError, asyncio.CancelledError]
+    assert [type(item) for item in late] == [asyncio.CancelledError, asyncio.CancelledError]

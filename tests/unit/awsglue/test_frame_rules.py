@@ -141,9 +141,9 @@ def test_all_transforms_take_the_same_last_arguments() -> None:
 
 
 def test_transforms_describe_themselves() -> None:
-    found = json.loads(transforms.describe_transform("relationalize"))["transform"]
-    assert (found["name"], found["returns"]["type"]) == ("Relationalize", "DynamicFrameCollection")
-    assert [(each["name"], each["optional"], each["defaultValue"]) for each in found["args"]] == [
+    load = json.loads(transforms.describe_transform("relationalize"))["transform"]
+    assert (load["name"], load["returns"]["type"]) == ("Relationalize", "DynamicFrameCollection")
+    assert [(arg["name"], arg["optional"], arg["defaultValue"]) for arg in load["args"]] == [
         ("frame", False, None),
         ("staging_path", True, None),
         ("name", True, "roottable"),

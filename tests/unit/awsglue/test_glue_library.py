@@ -31,7 +31,7 @@ INSTANCE = {
     "glue_ctx",
 }
 CLASSES: dict[str, Any] = {
-    each.__name__: each for each in (GlueContext, DynamicFrame, DynamicFrameCollection, GlueTransform, Job)
+    item.__name__: item for item in (GlueContext, DynamicFrame, DynamicFrameCollection, GlueTransform, Job)
 }
 
 
@@ -113,5 +113,9 @@ def test_signatures_that_the_check_reads_from_the_source_are_those_of_the_class(
     read = served_class(row.module, row.name).methods
     for name, function in functions.items():
         parameters = list(inspect.signature(function).parameters.values())
-        positional = [each.name for each in parameters if each.kind is each.POSITIONAL_OR_KEYWORD and each.name != "self"]
+        positional = [
+            parameter.name
+            for parameter in parameters
+            if parameter.kind is parameter.POSITIONAL_OR_KEYWORD and parameter.name != "self"
+        ]
         assert list(read[name].parameters) == positional, name

@@ -17,8 +17,8 @@ from penstock.glue.errors import NotSupported
 
 def test_arguments_are_resolved_as_glue_does() -> None:
     given = ["job.py", "--JOB_NAME", "j", "--my-path=s3://b/x", "--other", "1", "--TempDir", "s3://t/"]
-    found = getResolvedOptions(given, ["JOB_NAME", "my-path"])
-    assert {name: value for name, value in found.items() if value is not None} == {
+    get_resolved_options = getResolvedOptions(given, ["JOB_NAME", "my-path"])
+    assert {name: value for name, value in get_resolved_options.items() if value is not None} == {
         "JOB_NAME": "j",
         "my_path": "s3://b/x",
         "TempDir": "s3://t/",
@@ -74,9 +74,9 @@ def test_modules_are_imported_by_name() -> None:
     assert Another is DynamicFrame
     with pytest.raises(ImportError):
         from awsglue import nothing  # noqa: F401
-    found: dict[str, Any] = {}
-    exec("from awsglue.transforms import *", found)
-    assert set(transforms.__all__) <= set(found)
+    results: dict[str, Any] = {}
+    exec("from awsglue.transforms import *", results)
+    assert set(transforms.__all__) <= set(results)
 
 
 def test_the_schema_registry_and_the_arguments_do_not_need_spark() -> None:

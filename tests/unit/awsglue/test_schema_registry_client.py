@@ -64,8 +64,8 @@ class Clock:
 def test_json_against_avro(client: GlueSchemaRegistryClient, data: Any, why: str | None) -> None:
     asked: dict[str, Any] = {"DataFormat": "AVRO", "SchemaDefinition": json.dumps(ORDER), "Data": json.dumps(data).encode()}
     assert client.validate_schema(**asked) is (why is None)
-    found = client.why_invalid(**asked)
-    assert found is None if why is None else why in str(found)
+    result = client.why_invalid(**asked)
+    assert result is None if why is None else why in str(result)
 
 
 @pytest.mark.parametrize(
@@ -122,8 +122,8 @@ def test_the_latest_version_is_cached_for_a_while(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "b")
     clock = Clock()
     client = GlueSchemaRegistryClient(region_name="us-east-1", session=boto3.session.Session(), clock=clock)
-    wanted = {"SchemaId": {"SchemaName": "OrderEvent", "RegistryName": "default-registry"}}
-    latest = {**wanted, "SchemaVersionNumber": {"LatestVersion": True}}
+    expected = {"SchemaId": {"SchemaName": "OrderEvent", "RegistryName": "default-registry"}}
+    latest = {**expected, "SchemaVersionNumber": {"LatestVersion": True}}
     with Stubber(client._versions.client) as stub:
         stub.add_response("get_schema_version", answer(1), latest)
         for _ in range(3):
@@ -133,7 +133,7 @@ def test_the_latest_version_is_cached_for_a_while(monkeypatch: pytest.MonkeyPatc
         versions = [{"SchemaVersionId": answer(number)["SchemaVersionId"], "VersionNumber": number} for number in (1, 2, 3)]
         for version, status in zip(versions, ("AVAILABLE", "AVAILABLE", "FAILURE"), strict=True):
             version["Status"] = status
-        stub.add_response("list_schema_versions", {"Schemas": versions}, wanted)
+        stub.add_response("list_schema_versions", {"Schemas": versions}, expected)
         stub.add_response("get_schema_version", answer(2), {"SchemaVersionId": answer(2)["SchemaVersionId"]})
         assert client.get_latest_schema_version(SchemaId={"SchemaName": "OrderEvent"})["VersionNumber"] == 2
         clock.now = 10.0

@@ -38,8 +38,8 @@ def catalog() -> CatalogService:
 
 
 def fill(catalog: CatalogService, years: Sequence[int] = (2012, 2013), origins: Sequence[str] = ("EWR", "JFK")) -> None:
-    wanted = [PartitionInput(values=(str(year), origin)) for year in years for origin in origins]
-    assert catalog.create_partitions("air", "flights", wanted) == []
+    expected = [PartitionInput(values=(str(year), origin)) for year in years for origin in origins]
+    assert catalog.create_partitions("air", "flights", expected) == []
 
 
 def test_names_are_folded_to_lower_case(catalog: CatalogService) -> None:
@@ -97,10 +97,10 @@ def test_versions_are_listed_newest_first_and_paged(catalog: CatalogService) -> 
     for number in range(5):
         catalog.update_table("air", TableInput(name="flights", owner=f"o{number}"), version=str(number))
     first = catalog.table_versions_page("air", "flights", limit=4)
-    assert [each.version_id for each in first.items] == ["5", "4", "3", "2"]
+    assert [item.version_id for item in first.items] == ["5", "4", "3", "2"]
     catalog.update_table("air", TableInput(name="flights"))
     rest = catalog.table_versions_page("air", "flights", limit=4, token=first.next_token)
-    assert [each.version_id for each in rest.items] == ["1", "0"]
+    assert [item.version_id for item in rest.items] == ["1", "0"]
     assert rest.next_token is None
     assert catalog.table_version("air", "flights", "3").owner == "o2"
     assert catalog.table_version("air", "flights").version_id == "6"
@@ -140,13 +140,13 @@ def test_tables_are_found_by_expression_and_paged_across_writes(catalog: Catalog
     for name in ("a1", "a2", "a3", "b1"):
         catalog.create_table("air", TableInput(name=name))
     first = catalog.tables_page("air", limit=2, expression="A.*")
-    assert [each.name for each in first.items] == ["a1", "a2"]
+    assert [item.name for item in first.items] == ["a1", "a2"]
     catalog.delete_table("air", "a1")
     catalog.create_table("air", TableInput(name="a0"))
     rest = catalog.tables_page("air", limit=2, expression="A.*", token=first.next_token)
-    assert [each.name for each in rest.items] == ["a3"]
+    assert [item.name for item in rest.items] == ["a3"]
     assert rest.next_token is None
-    assert [each.name for each in catalog.tables_page("air", limit=9, expression="a0|.*1").items] == ["a0", "b1"]
+    assert [item.name for item in catalog.tables_page("air", limit=9, expression="a0|.*1").items] == ["a0", "b1"]
     assert catalog.tables_page("air", limit=9, expression="1").items == []
     for wrong in ("a(", "a)|(?:b"):
         with pytest.raises(InvalidInput, match="not a regular expression") as refused:
@@ -177,7 +177,7 @@ def test_a_star_in_an_expression_matches_any_text_as_in_hive(
 ) -> None:
     for name in ("flow", "x_flow", "a.b"):
         catalog.create_table("air", TableInput(name=name))
-    assert [each.name for each in catalog.tables_page("air", limit=9, expression=expression).items] == names
+    assert [item.name for item in catalog.tables_page("air", limit=9, expression=expression).items] == names
 
 
 @pytest.mark.parametrize("token", ["x", "W10=", "é", "bnVsbA==", "A" * 20_000])
@@ -199,10 +199,10 @@ def test_columns_come_from_the_schema_on_every_read() -> None:
     catalog.create_database(DatabaseInput(name="air"))
     storage = StorageDescriptor(schema_reference=SCHEMA, columns=(Column(name="stale"),))
     made = catalog.create_table("air", TableInput(name="t", storage=storage, partition_keys=KEYS))
-    assert [each.name for each in made.storage.columns] == ["id"]
+    assert [column.name for column in made.storage.columns] == ["id"]
     columns.append(Column(name="gate", type="string"))
-    assert [each.name for each in catalog.table("air", "t").storage.columns] == ["id", "gate"]
-    assert [each.name for each in catalog.tables("air")[0].storage.columns] == ["id", "gate"]
+    assert [column.name for column in catalog.table("air", "t").storage.columns] == ["id", "gate"]
+    assert [column.name for column in catalog.tables("air")[0].storage.columns] == ["id", "gate"]
     assert catalog.table("air", "t").storage.schema_reference == SCHEMA
 
 
@@ -216,26 +216,26 @@ def test_a_dangling_schema_reference_is_an_error_that_names_it() -> None:
 
     catalog = CatalogService(SqlCatalogStore(new_database()), columns_of=columns_of)
     catalog.create_database(DatabaseInput(name="air"))
-    wanted = TableInput(name="t", storage=StorageDescriptor(schema_reference=SCHEMA))
-    catalog.create_table("air", wanted)
+    expected = TableInput(name="t", storage=StorageDescriptor(schema_reference=SCHEMA))
+    catalog.create_table("air", expected)
     there = False
     reads: list[Callable[[], object]] = [
         lambda: catalog.table("air", "t"),
-        lambda: catalog.create_table("air", replace(wanted, name="u")),
-        lambda: catalog.update_table("air", wanted),
+        lambda: catalog.create_table("air", replace(expected, name="u")),
+        lambda: catalog.update_table("air", expected),
     ]
     for read in reads:
         with pytest.raises(SchemaMissing, match=r"schema r/flights version 1, which cannot be read: Schema is not found"):
             read()
-    assert [(each.name, each.storage.columns) for each in catalog.tables("air")] == [("t", ())]
+    assert [(table.name, table.storage.columns) for table in catalog.tables("air")] == [("t", ())]
     catalog.update_table("air", TableInput(name="t"))
     assert catalog.table("air", "t").storage.columns == ()
 
 
 def test_a_batch_of_partitions_reports_each_that_failed(catalog: CatalogService) -> None:
     fill(catalog, [2012], ["JFK"])
-    wanted = [("2012", "JFK"), ("2013",), ("2013", "JFK"), ("2013", "JFK"), ("2014", "")]
-    failed = catalog.create_partitions("air", "flights", [PartitionInput(values=each) for each in wanted])
+    expected = [("2012", "JFK"), ("2013",), ("2013", "JFK"), ("2013", "JFK"), ("2014", "")]
+    failed = catalog.create_partitions("air", "flights", [PartitionInput(values=entry) for entry in expected])
     assert sorted((values, type(error)) for values, error in failed) == sorted(
         [
             (("2013",), InvalidInput),
@@ -243,9 +243,9 @@ def test_a_batch_of_partitions_reports_each_that_failed(catalog: CatalogService)
             (("2014", ""), InvalidInput),
             (("2012", "JFK"), PartitionExists),
         ],
-        key=lambda each: each[0],
+        key=lambda pair: pair[0],
     )
-    assert [each.values for each in catalog.partitions("air", "flights")] == [("2012", "JFK"), ("2013", "JFK")]
+    assert [partition.values for partition in catalog.partitions("air", "flights")] == [("2012", "JFK"), ("2013", "JFK")]
     with pytest.raises(PartitionExists):
         catalog.create_partition("air", "flights", PartitionInput(values=("2012", "JFK")))
     with pytest.raises(InvalidInput, match="number of partition keys do not match"):
@@ -284,10 +284,10 @@ def test_a_partition_with_a_value_of_another_type_is_named_when_an_expression_me
 
 def test_partitions_are_read_and_deleted_in_batches(catalog: CatalogService) -> None:
     fill(catalog)
-    wanted = [("2013", "JFK"), ("1", "x"), ("2012", "EWR"), ("2013", "JFK")]
-    found, left = catalog.partitions_by_values("air", "flights", wanted)
-    assert ([each.values for each in found], left) == ([wanted[0], wanted[2]], [])
-    failed = catalog.delete_partitions("air", "flights", wanted)
+    expected = [("2013", "JFK"), ("1", "x"), ("2012", "EWR"), ("2013", "JFK")]
+    found, left = catalog.partitions_by_values("air", "flights", expected)
+    assert ([partition.values for partition in found], left) == ([expected[0], expected[2]], [])
+    failed = catalog.delete_partitions("air", "flights", expected)
     assert [(values, type(error)) for values, error in failed] == [(("1", "x"), PartitionNotFound)]
     assert len(catalog.partitions("air", "flights")) == 2
     with pytest.raises(PartitionNotFound):
@@ -296,7 +296,7 @@ def test_partitions_are_read_and_deleted_in_batches(catalog: CatalogService) -> 
 
 def test_expressions_select_partitions(catalog: CatalogService) -> None:
     fill(catalog)
-    assert [each.values for each in catalog.partitions("air", "flights", "year >= 2013 AND origin LIKE 'J%'")] == [
+    assert [partition.values for partition in catalog.partitions("air", "flights", "year >= 2013 AND origin LIKE 'J%'")] == [
         ("2013", "JFK")
     ]
     with pytest.raises(InvalidInput, match="not a partition key"):
@@ -306,11 +306,11 @@ def test_expressions_select_partitions(catalog: CatalogService) -> None:
 def test_pages_of_partitions_survive_writes(catalog: CatalogService) -> None:
     fill(catalog, range(2000, 2010), ["EWR", "JFK"])
     first = catalog.partitions_page("air", "flights", limit=5, expression="origin = 'JFK'")
-    assert [each.values[0] for each in first.items] == ["2000", "2001", "2002", "2003", "2004"]
+    assert [item.values[0] for item in first.items] == ["2000", "2001", "2002", "2003", "2004"]
     catalog.delete_partitions("air", "flights", [("2000", "JFK"), ("2004", "JFK"), ("2006", "JFK")])
     fill(catalog, [1999, 2011], ["JFK"])
     rest = catalog.partitions_page("air", "flights", limit=5, expression="origin = 'JFK'", token=first.next_token)
-    assert [each.values[0] for each in rest.items] == ["2005", "2007", "2008", "2009", "2011"]
+    assert [item.values[0] for item in rest.items] == ["2005", "2007", "2008", "2009", "2011"]
     assert rest.next_token is None
 
 
@@ -318,8 +318,8 @@ def test_segments_share_out_all_partitions(catalog: CatalogService) -> None:
     fill(catalog, range(1900, 2000), ["EWR", "JFK"])
     shares = [
         {
-            tuple(each.values)
-            for each in catalog.partitions_page("air", "flights", limit=999, segment=Segment(number=n, total=4)).items
+            tuple(item.values)
+            for item in catalog.partitions_page("air", "flights", limit=999, segment=Segment(number=n, total=4)).items
         }
         for n in range(4)
     ]

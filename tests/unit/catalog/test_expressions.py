@@ -208,11 +208,11 @@ def test_agrees_with_duckdb() -> None:
         def agrees(text: str, rows: list[tuple[object, ...]]) -> None:
             database.execute("TRUNCATE p")
             places = ", ".join("(?, ?, ?, ?, ?, ?)" for _ in rows)
-            values = [each for place, row in enumerate(rows) for each in (place, *row)]
+            values = [item for place, row in enumerate(rows) for item in (place, *row)]
             database.execute(f"INSERT INTO p VALUES {places}", values)
             expected = [row[0] for row in database.execute(f"SELECT place FROM p WHERE {text} ORDER BY place").fetchall()]
             expression = PartitionExpression.parse(text, KEYS)
-            texts = [tuple(NULL if each is None else str(each) for each in row) for row in rows]
+            texts = [tuple(NULL if item is None else str(item) for item in row) for row in rows]
             assert [place for place, row in enumerate(texts) if expression.matches(row)] == expected
 
         agrees()

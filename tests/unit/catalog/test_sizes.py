@@ -58,17 +58,17 @@ def test_only_the_partition_that_is_too_large_is_refused(catalog: CatalogService
     assert (values, type(error)) == (("2",), DefinitionTooLarge)
     with pytest.raises(DefinitionTooLarge):
         catalog.update_partition("air", "flights", ["1"], replace(long, values=["1"]))
-    assert [tuple(each.values) for each in catalog.partitions("air", "flights")] == [("1",)]
+    assert [tuple(partition.values) for partition in catalog.partitions("air", "flights")] == [("1",)]
 
 
 def pages(read: Callable[..., Page[Any]]) -> list[int]:
     """Return the number of rows of each page, after a check that none is larger than 4 MB."""
     counts, token = [], None
     while True:
-        found = read(limit=50, token=token)
-        assert sum(weigh(row) for row in found.items) <= 4_000_000
-        counts.append(len(found.items))
-        token = found.next_token
+        page = read(limit=50, token=token)
+        assert sum(weigh(row) for row in page.items) <= 4_000_000
+        counts.append(len(page.items))
+        token = page.next_token
         if token is None:
             return counts
 
@@ -95,7 +95,7 @@ def test_partitions_beyond_the_page_size_are_left_for_another_call(catalog: Cata
     for day in days:
         catalog.create_partition("air", "flights", PartitionInput(values=day, parameters=LARGE))
     found, left = catalog.partitions_by_values("air", "flights", [["none"], *days, ["neither"]])
-    assert [list(each.values) for each in found] == days[:4]
+    assert [list(partition.values) for partition in found] == days[:4]
     assert left == [("04",), ("05",), ("neither",)]
     found, left = catalog.partitions_by_values("air", "flights", left)
-    assert ([list(each.values) for each in found], left) == (days[4:], [])
+    assert ([list(partition.values) for partition in found], left) == (days[4:], [])

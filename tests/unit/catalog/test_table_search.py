@@ -35,7 +35,7 @@ def catalog() -> CatalogService:
 
 
 def found(catalog: CatalogService, **search: object) -> list[str]:
-    return [each.name for each in catalog.search_page(TableSearch(**search), limit=9).items]  # type: ignore[arg-type]
+    return [item.name for item in catalog.search_page(TableSearch(**search), limit=9).items]  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -84,11 +84,11 @@ def test_order_and_pages_across_writes(catalog: CatalogService) -> None:
     assert found(catalog, sort_by="CreateTime") == ["customer-link", "xxlinkyy", "ports", "live"]
     search = TableSearch(sort_by="Name", descending=True)
     first = catalog.search_page(search, limit=2)
-    assert [each.name for each in first.items] == ["xxlinkyy", "ports"]
+    assert [item.name for item in first.items] == ["xxlinkyy", "ports"]
     catalog.delete_table("sea", "ports")
     catalog.create_table("sea", TableInput(name="zebra"))
     rest = catalog.search_page(search, limit=2, token=first.next_token)
-    assert [each.name for each in rest.items] == ["live", "customer-link"]
+    assert [item.name for item in rest.items] == ["live", "customer-link"]
     assert rest.next_token is None
     with pytest.raises(InvalidInput, match="NextToken"):
         catalog.search_page(TableSearch(text="x"), limit=2, token=first.next_token)

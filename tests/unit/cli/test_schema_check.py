@@ -57,14 +57,14 @@ class Registry:
         return [(version.number, found) for found, version in self._versions.items()]
 
     def version(self, version_id: UUID) -> SchemaVersion:
-        found = self._versions[version_id]
-        self.fetched.append(found.number)
-        return found
+        schema_version = self._versions[version_id]
+        self.fetched.append(schema_version.number)
+        return schema_version
 
     def find_version(self, registry: str, name: str, text: str) -> tuple[UUID, str]:
-        wanted = self._parsed(text).fingerprint
+        expected = self._parsed(text).fingerprint
         for found, version in self._versions.items():
-            if self._parsed(version.definition).fingerprint == wanted:
+            if self._parsed(version.definition).fingerprint == expected:
                 return found, "AVAILABLE"
         raise NotFound("Schema version is not found.")
 
@@ -115,8 +115,8 @@ def test_the_exit_code_is_the_verdict(use: Any, definition: Any, mode: str, code
 
 @pytest.mark.usefixtures("registry")
 def test_text_has_path_rule_sides_and_remedy() -> None:
-    found = check(REQUIRED)
-    assert found.stdout == (
+    result = check(REQUIRED)
+    assert result.stdout == (
         "- is INCOMPATIBLE with r/flights under BACKWARD (compared with version 1).\n"
         "\n"
         "The new definition cannot read data of version 1:\n"
@@ -133,9 +133,9 @@ def test_text_has_path_rule_sides_and_remedy() -> None:
 
 @pytest.mark.usefixtures("registry")
 def test_json_has_the_same() -> None:
-    found = json.loads(check(REQUIRED, "--format", "json").stdout)
-    (conflict,) = found.pop("conflicts")
-    assert found == {
+    document = json.loads(check(REQUIRED, "--format", "json").stdout)
+    (conflict,) = document.pop("conflicts")
+    assert document == {
         "result": "incompatible",
         "registry": "r",
         "schema": "flights",
@@ -190,10 +190,10 @@ def test_rules_of_the_api() -> None:
 )
 @pytest.mark.usefixtures("registry")
 def test_a_failed_check_exits_with_two(definition: Any, options: list[str], says: str) -> None:
-    found = check(definition, *options)
-    assert (found.exit_code, found.stdout) == (2, "")
-    assert says in found.stderr
-    assert "Traceback" not in found.stderr
+    result = check(definition, *options)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert says in result.stderr
+    assert "Traceback" not in result.stderr
 
 
 @pytest.mark.parametrize("error", [EnvironmentProblem("Nobody answers."), RuntimeError("a defect")])
@@ -203,16 +203,16 @@ def test_no_error_ends_with_the_code_for_incompatible(use: Any, error: Exception
             raise error
 
     use(Dead())
-    found = check(FIRST, "--format", "json")
-    assert found.exit_code == 2
-    assert json.loads(found.stdout)["result"] == "error"
+    result = check(FIRST, "--format", "json")
+    assert result.exit_code == 2
+    assert json.loads(result.stdout)["result"] == "error"
 
 
 @pytest.mark.usefixtures("registry")
 def test_a_schema_that_is_new_is_parsed_alone() -> None:
-    found = check(FIRST, "--schema-name", "other", "--data-format", "AVRO")
-    assert found.exit_code == 0
-    assert "other is not registered" in found.stdout
+    result = check(FIRST, "--schema-name", "other", "--data-format", "AVRO")
+    assert result.exit_code == 0
+    assert "other is not registered" in result.stdout
 
 
 def test_references_from_files(use: Any, tmp_path: Path) -> None:
@@ -223,5 +223,5 @@ def test_references_from_files(use: Any, tmp_path: Path) -> None:
     made.find_version = lambda *_: (_ for _ in ()).throw(NotFound("Schema version is not found."))
     tax = record({"name": "price", "type": "Money"}, {"name": "tax", "type": "Money"}, name="Fare")
     assert check(tax).exit_code == 2
-    found = check(tax, "--reference", f"Money={money}", "--format", "json")
-    assert (found.exit_code, json.loads(found.stdout)["conflicts"][0]["path"]) == (1, "/tax")
+    result = check(tax, "--reference", f"Money={money}", "--format", "json")
+    assert (result.exit_code, json.loads(result.stdout)["conflicts"][0]["path"]) == (1, "/tax")

@@ -67,9 +67,9 @@ NAMED = ("--registry-name", "r", "--schema-name", "flights")
 
 
 def test_versions_side_by_side() -> None:
-    found = diff("1", "2", *NAMED, "--width", "80", "--context", "1")
-    assert found.exit_code == 1
-    assert found.stdout == (
+    result = diff("1", "2", *NAMED, "--width", "80", "--context", "1")
+    assert result.exit_code == 1
+    assert result.stdout == (
         "r/flights version 1                      r/flights version 2\n"
         "... 3 equal lines\n"
         '      "name": "id",                            "name": "id",\n'
@@ -94,7 +94,7 @@ def test_versions_side_by_side() -> None:
     )
     whole = diff("1", "2", *NAMED).stdout
     assert "equal lines" not in whole
-    assert whole.count("\n") == found.stdout.count("\n") + 6
+    assert whole.count("\n") == result.stdout.count("\n") + 6
 
 
 def test_long_definitions_are_aligned_too(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -116,9 +116,9 @@ def test_every_other_of_many_lines_changed_ends() -> None:
 
 def test_json_has_the_same(registry: Registry) -> None:
     by_id = [str(version.id) for version in registry.known[:2]]
-    found = diff(*by_id, "--format", "json")
-    assert found.exit_code == 1
-    shown = json.loads(found.stdout)
+    result = diff(*by_id, "--format", "json")
+    assert result.exit_code == 1
+    shown = json.loads(result.stdout)
     assert (shown["result"], shown["data_format"], shown["rules"]) == ("different", "AVRO", "glue")
     assert shown["old"] == {"name": "r/flights version 1", "version": 1, "definition": FIRST}
     assert shown["new"]["version"] == 2
@@ -140,8 +140,8 @@ def test_latest_is_the_default_and_refused_versions_can_be_seen() -> None:
 
 def test_the_same_ends_with_zero() -> None:
     Path("own.avsc").write_text(json.dumps(json.loads(FIRST), indent=4))
-    found = diff("1", "own.avsc", *NAMED)
-    assert (found.exit_code, found.stdout) == (
+    result = diff("1", "own.avsc", *NAMED)
+    assert (result.exit_code, result.stdout) == (
         0,
         "r/flights version 1 and own.avsc are the same AVRO schema, spelled differently.\n",
     )
@@ -159,9 +159,9 @@ def test_the_same_ends_with_zero() -> None:
 def test_two_files_of_each_format(ending: str, old: str, new: str, says: str) -> None:
     Path(f"old{ending}").write_text(old)
     Path("1").write_text(new)
-    found = diff(f"old{ending}", "./1")
-    assert found.exit_code == 1, found.stderr
-    assert says in found.stdout
+    result = diff(f"old{ending}", "./1")
+    assert result.exit_code == 1, result.stderr
+    assert says in result.stdout
     assert diff("./1", "-", "--data-format", {"a": "AVRO", "j": "JSON", "p": "PROTOBUF"}[ending[1]], text=new).exit_code == 0
 
 
@@ -180,9 +180,9 @@ def test_letters_of_two_columns_keep_the_columns(width: int) -> None:
 
 def test_documentation_cannot_steer_the_terminal() -> None:
     Path("own.avsc").write_text(json.dumps({**json.loads(FIRST), "doc": "two\nlines \x1b[2J"}))
-    found = diff("1", "own.avsc", *NAMED).stdout
-    assert "+ added doc at /: two\\nlines \\x1b[2J\n" in found
-    assert "\x1b" not in found
+    result = diff("1", "own.avsc", *NAMED).stdout
+    assert "+ added doc at /: two\\nlines \\x1b[2J\n" in result
+    assert "\x1b" not in result
 
 
 def test_rules_of_the_api() -> None:
@@ -214,9 +214,9 @@ def test_rules_of_the_api() -> None:
 def test_a_failed_comparison_exits_with_two(arguments: list[str], says: str) -> None:
     for name in ("old", "old.avsc", "new.proto"):
         Path(name).write_text("{")
-    found = diff(*arguments)
-    assert (found.exit_code, found.stdout) == (2, "")
-    assert says in found.stderr
+    result = diff(*arguments)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert says in result.stderr
 
 
 def test_errors_as_json(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -224,8 +224,8 @@ def test_errors_as_json(monkeypatch: pytest.MonkeyPatch) -> None:
         raise EnvironmentProblem("Nobody answers.")
 
     monkeypatch.setattr(schema_diff, "RegistryClient", dead)
-    found = diff("1", "2", *NAMED, "--format", "json")
-    assert (found.exit_code, json.loads(found.stdout)) == (
+    result = diff("1", "2", *NAMED, "--format", "json")
+    assert (result.exit_code, json.loads(result.stdout)) == (
         2,
         {"result": "error", "message": "Nobody answers.", "remedy": None},
     )

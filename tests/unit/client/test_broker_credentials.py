@@ -32,9 +32,9 @@ def test_username_and_password(stub: Stubber) -> None:
     stub.add_response("get_secret_value", {"SecretString": json.dumps({"username": "u", "password": "p"})})
     arn = "arn:aws:secretsmanager:eu-west-1:000000000000:secret:AmazonMSK_x"
     with stub:
-        found = secrets.broker_credentials(arn)
-    assert (found.username, found.password) == ("u", "p")
-    assert "p'" not in repr(found)
+        broker_credentials = secrets.broker_credentials(arn)
+    assert (broker_credentials.username, broker_credentials.password) == ("u", "p")
+    assert "p'" not in repr(broker_credentials)
     assert stub.opened[0]["region"] == "eu-west-1"  # type: ignore[attr-defined]
 
 

@@ -106,8 +106,8 @@ def test_references_come_with_what_they_build_on_in_front(server: Canned) -> Non
     server.answer("GET /subjects/a%2Fb/versions/1", {"schema": "left", "references": refer("base")})
     server.answer("GET /subjects/c/versions/1", {"schema": "right", "references": refer("base")})
     server.answer("GET /subjects/base/versions/1", {"schema": "base"})
-    found = client(server).text(1)
-    assert [(item.name, item.text) for item in found.references] == [
+    schema_text = client(server).text(1)
+    assert [(item.name, item.text) for item in schema_text.references] == [
         ("n.base", "base"),
         ("n.a/b", "left"),
         ("n.c", "right"),

@@ -68,7 +68,7 @@ def target() -> Iterator[ConfluentApi]:
 
 def contents(api: ConfluentApi) -> list[dict[str, Any]]:
     listed = api.get("/schemas?deleted=true")[1]
-    return [{key: value for key, value in each.items() if key != "guid"} for each in listed]
+    return [{key: value for key, value in item.items() if key != "guid"} for item in listed]
 
 
 def test_copies_everything(source: ConfluentApi, target: ConfluentApi) -> None:
@@ -102,7 +102,7 @@ def test_a_level_that_the_target_refuses_is_reported(source: ConfluentApi, targe
     source.put("/config/used", compatibility="FORWARD")
     target.put("/mode/:.:", mode="READONLY")
     report = importing(Reaching(source), Reaching(target)).run()
-    assert [(each.subject, each.version) for each in report.differences] == [("used", 0)]
+    assert [(difference.subject, difference.version) for difference in report.differences] == [("used", 0)]
     assert "compatibility FORWARD) was refused" in str(report.differences[0])
 
 
@@ -119,7 +119,7 @@ def test_reports_changes_of_the_source_during_the_import(source: ConfluentApi, t
             changes.pop(0)()
 
     report = importing(Reaching(source), Reaching(target), progress=progress, context="x").run()
-    assert {(each.subject, each.version, each.what) for each in report.differences} == {
+    assert {(difference.subject, difference.version, difference.what) for difference in report.differences} == {
         ("used", 3, "was added to the source"),
         ("a-user", 1, "was soft-deleted or restored in the source"),
         ("gone", 1, "was removed from the source"),
@@ -140,7 +140,7 @@ def test_moves_subjects_into_a_context(source: ConfluentApi, target: ConfluentAp
 def test_reports_conflicting_versions(source: ConfluentApi, target: ConfluentApi) -> None:
     target.register("used", BROKEN)
     report = importing(Reaching(source), Reaching(target), prefix="used").run()
-    assert [(each.subject, each.version) for each in report.differences] == [("used", 1)]
+    assert [(difference.subject, difference.version) for difference in report.differences] == [("used", 1)]
     assert "used version 1" in str(report.differences[0])
     assert target.get("/subjects/used/versions/1")[1]["schema"] == BROKEN
 

@@ -32,7 +32,7 @@ def test_many_threads_compute_once() -> None:
     cache: OnceCache[str, object] = OnceCache(2)
     started, release = threading.Event(), threading.Event()
     made: list[object] = []
-    found: list[object] = []
+    results: list[object] = []
 
     def make() -> object:
         started.set()
@@ -40,7 +40,7 @@ def test_many_threads_compute_once() -> None:
         made.append(object())
         return made[-1]
 
-    threads = [threading.Thread(target=lambda: found.append(cache.get("a", make))) for _ in range(8)]
+    threads = [threading.Thread(target=lambda: results.append(cache.get("a", make))) for _ in range(8)]
     threads[0].start()
     assert started.wait(10)
     for thread in threads[1:]:
@@ -49,7 +49,7 @@ def test_many_threads_compute_once() -> None:
     for thread in threads:
         thread.join(10)
     assert len(made) == 1
-    assert found == made * 8
+    assert results == made * 8
 
 
 def test_errors_are_not_cached() -> None:
@@ -79,9 +79,9 @@ def test_all_who_wait_get_the_error_of_the_one_that_computes(monkeypatch: pytest
 
     with ThreadPoolExecutor(8) as pool:
         asked = [pool.submit(cache.get, "a", fail) for _ in range(8)]
-        for each in asked:
+        for future in asked:
             with pytest.raises(ZeroDivisionError):
-                each.result(20)
+                future.result(20)
     assert len(calls) == 1
     assert cache.peek("a") is None
 
@@ -94,19 +94,19 @@ def test_room_for_nothing_is_refused() -> None:
 def test_a_call_after_a_drop_does_not_get_an_older_value() -> None:
     cache: OnceCache[str, int] = OnceCache(2, seconds=10)
     started, release = threading.Event(), threading.Event()
-    found: list[int] = []
+    results: list[int] = []
 
     def old() -> int:
         started.set()
         assert release.wait(10)
         return 1
 
-    thread = threading.Thread(target=lambda: found.append(cache.get("a", old)))
+    thread = threading.Thread(target=lambda: results.append(cache.get("a", old)))
     thread.start()
     assert started.wait(10)
     cache.drop("a")
     assert cache.get("a", lambda: 2) == 2
     release.set()
     thread.join(10)
-    assert found == [1]
+    assert results == [1]
     assert cache.peek("a") == 2

@@ -12,9 +12,9 @@ ROLE = "arn:aws:iam::0123456789012:role/MyRedshiftRole".replace("0123456789012",
 
 def test_copy_loads_a_manifest_of_csv() -> None:
     given = {"null": "@n@", "region": "us-west-2", "more": "TRUNCATECOLUMNS MAXERROR 2;"}
-    found = copy_statement('"public"."venue"', ['"id"', '"na""me"'], "s3://b/it's/manifest", by_role(ROLE), **given)
+    result = copy_statement('"public"."venue"', ['"id"', '"na""me"'], "s3://b/it's/manifest", by_role(ROLE), **given)
     # COPY table [column-list] FROM data_source authorization [[FORMAT] [AS] data_format] [parameter [argument] ...]
-    assert found == (
+    assert result == (
         'COPY "public"."venue" ("id", "na""me") FROM \'s3://b/it\'\'s/manifest\' '
         "IAM_ROLE 'arn:aws:iam::012345678901:role/MyRedshiftRole' MANIFEST REGION AS 'us-west-2' "
         "FORMAT AS CSV NULL AS '@n@' GZIP DATEFORMAT 'auto' TIMEFORMAT 'auto' TRUNCATECOLUMNS MAXERROR 2"

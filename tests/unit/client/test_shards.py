@@ -87,7 +87,7 @@ def test_shards_are_listed_page_by_page() -> None:
 def test_pages_follow_each_other() -> None:
     client = Client({"ShardIterator": "first"}, page("1", "2", behind=9), page(), page("3", following=None))
     fetcher = ShardFetcher(client, STREAM, "a", ShardPosition())
-    assert [each["SequenceNumber"] for each in fetcher.fetch(10)] == ["1", "2"]
+    assert [entry["SequenceNumber"] for entry in fetcher.fetch(10)] == ["1", "2"]
     assert (fetcher.position, fetcher.behind_ms, fetcher.ended) == (ShardPosition(after="2"), 9, False)
     assert fetcher.fetch(10) == []
     assert (fetcher.position, fetcher.behind_ms) == (ShardPosition(after="2"), 0)
@@ -113,8 +113,8 @@ def test_an_iterator_that_is_too_old_is_renewed_behind_the_last_record() -> None
             fetcher.fetch(10)
         assert error_code(caught.value) == code
         assert may_pass(caught.value)
-    assert [each["SequenceNumber"] for each in fetcher.fetch(10)] == ["2"]
-    assert [each.get("ShardIterator") for each in client.asked] == [None, "first", "next", "next", None, "fresh"]
+    assert [entry["SequenceNumber"] for entry in fetcher.fetch(10)] == ["2"]
+    assert [entry.get("ShardIterator") for entry in client.asked] == [None, "first", "next", "next", None, "fresh"]
     assert client.asked[4]["StartingSequenceNumber"] == "1"
 
 

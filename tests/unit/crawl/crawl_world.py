@@ -72,10 +72,10 @@ class World:
         return last
 
     def values(self, table: str = "flights") -> list[tuple[str, ...]]:
-        return [tuple(each.values) for each in self.catalog.partitions("air", table)]
+        return [tuple(partition.values) for partition in self.catalog.partitions("air", table)]
 
     def columns(self, table: str = "flights") -> dict[str, str | None]:
-        return {each.name: each.type for each in self.catalog.table("air", table).storage.columns}
+        return {column.name: column.type for column in self.catalog.table("air", table).storage.columns}
 
 
 def wait(condition: Callable[[], bool]) -> None:

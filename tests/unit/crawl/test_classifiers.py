@@ -26,8 +26,8 @@ COMBINED = f'{COMMON} "http://www.example.com/start.html" "Mozilla/4.08 [en] (Wi
 
 def columns(kind: Any, text: str, **settings: Any) -> dict[str, str | None] | None:
     made = Classifier(name="c", kind=kind, settings=settings, created=NOW, updated=NOW)
-    found = recognizer_of(made)(Sample(text.encode(), True, len(text)), text)
-    return None if found is None else {each.name: each.type for each in found.columns}
+    recognized = recognizer_of(made)(Sample(text.encode(), True, len(text)), text)
+    return None if recognized is None else {column.name: column.type for column in recognized.columns}
 
 
 def grok(text: str, pattern: str, custom: str = "") -> dict[str, str | None] | None:
@@ -71,8 +71,8 @@ def test_built_in_patterns_match_what_their_names_say(pattern: str, given: str, 
 def test_grok_has_types_custom_patterns_and_named_groups() -> None:
     text = "7 AB-1 true\n8 CD-2 false\n\nstack trace\n"
     custom = "# ours\nTICKET (?<team>[A-Z]{2})-%{INT:number:int}"
-    found = grok(text, "%{INT:id:long} %{TICKET:ticket} %{BOOLEAN:Open:boolean}", custom)
-    assert found == {"id": "bigint", "ticket": "string", "team": "string", "number": "int", "open": "boolean"}
+    results = grok(text, "%{INT:id:long} %{TICKET:ticket} %{BOOLEAN:Open:boolean}", custom)
+    assert results == {"id": "bigint", "ticket": "string", "team": "string", "number": "int", "open": "boolean"}
     assert grok("one\ntwo\n7 x\n", "%{INT:id} %{WORD:w}") is None
 
 

@@ -67,8 +67,8 @@ def test_nothing_is_taken_from_a_table_that_somebody_else_made(world: World) -> 
     storage = StorageDescriptor(
         location="s3a://lake/flights", columns=(Column(name="id", type="bigint"), Column(name="later", type="string"))
     )
-    wanted = TableInput(name="departures", storage=storage, partition_keys=(Column(name="year", type="string"),))
-    world.catalog.create_table("air", wanted)
+    expected = TableInput(name="departures", storage=storage, partition_keys=(Column(name="year", type="string"),))
+    world.catalog.create_table("air", expected)
     world.catalog.create_partition("air", "departures", PartitionInput(values=("1999",), storage=storage))
     world.write("flights/year=2013/x.parquet", id=pa.array([1], pa.int64()), gate=["A"])
     world.crawler(policy=SchemaChangePolicy(delete="DELETE_FROM_DATABASE"))

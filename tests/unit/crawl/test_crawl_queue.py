@@ -43,7 +43,9 @@ def test_crawls_beyond_the_bound_are_refused_and_leave_the_crawler_as_it_was(wor
     crowd.set()
     wait(lambda: all(world.crawls.get(f"c{number}").state == "READY" for number in range(4)))
     last = [world.crawls.get(f"c{number}").last_crawl for number in range(4)]
-    assert [(each.status, each.message) for each in last if each is not None] == [("SUCCEEDED", None)] * 4
+    assert [(last_crawl.status, last_crawl.message) for last_crawl in last if last_crawl is not None] == [
+        ("SUCCEEDED", None)
+    ] * 4
     world.crawls.start("c4")
 
 

@@ -158,8 +158,8 @@ def test_crawlers_are_kept_listed_and_deleted(world: World) -> None:
     assert (world.crawls.get("c").version, world.crawls.get("c").description) == (2, "d")
     world.crawler(name="b")
     page = world.crawls.page(limit=1)
-    assert [each.name for each in page.items] == ["b"]
-    assert [each.name for each in world.crawls.page(limit=1, token=page.next_token).items] == ["c"]
+    assert [item.name for item in page.items] == ["b"]
+    assert [item.name for item in world.crawls.page(limit=1, token=page.next_token).items] == ["c"]
     world.crawls.delete("c")
     for missing in (world.crawls.get, world.crawls.delete, world.crawls.start, world.crawls.stop):
         with pytest.raises(CrawlerNotFound):

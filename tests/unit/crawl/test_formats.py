@@ -28,7 +28,7 @@ def found(folder: Path, data: bytes, name: str = "f") -> Any:
 
 
 def types(recognized: Any) -> dict[str, str]:
-    return {each.name: each.type for each in recognized.columns}
+    return {column.name: column.type for column in recognized.columns}
 
 
 def refusal(folder: Path, data: bytes) -> str:
@@ -156,7 +156,7 @@ def test_a_crawl_makes_a_table_of_each_format(world: World) -> None:
     world.crawler("s3://lake/raw/")
     assert world.crawl().message is None
     events, prices = (world.catalog.table("air", name) for name in ("events", "prices"))
-    assert {each.name: each.type for each in events.storage.columns} == {
+    assert {column.name: column.type for column in events.storage.columns} == {
         "id": "double", "at": "struct<x:int>", "new": "string"
     }  # fmt: skip
     assert world.values("events") == [("2013-01-01",), ("2013-01-02",)]
@@ -224,7 +224,7 @@ def test_the_same_files_give_the_same_tables_in_whatever_order_they_are_listed(
         world.crawl()
         tables = world.catalog.tables(f"d{seed}")
         described.append(
-            [(each.name, each.storage, each.partition_keys, sorted(each.parameters.items())) for each in tables]
+            [(table.name, table.storage, table.partition_keys, sorted(table.parameters.items())) for table in tables]
             + [[(part.values, part.storage) for part in world.catalog.partitions(f"d{seed}", "events")]]
         )
         world.crawls.delete("c")

@@ -20,7 +20,7 @@ def crawler(world: World, path: str = "s3://lake/raw/", **configuration: Any) ->
 
 
 def tables(world: World) -> dict[str, list[str]]:
-    return {each.name: [key.name for key in each.partition_keys] for each in world.catalog.tables("air")}
+    return {table.name: [key.name for key in table.partition_keys] for table in world.catalog.tables("air")}
 
 
 def test_the_level_says_which_folders_are_tables(world: World) -> None:
@@ -32,7 +32,7 @@ def test_the_level_says_which_folders_are_tables(world: World) -> None:
     last = world.crawl()
     assert tables(world) == {"shop": ["partition_0", "partition_1"], "till": ["year", "partition_1"]}
     assert world.values("shop") == [("2013", "01"), ("2013", "02")]
-    assert [each.type for each in world.catalog.table("air", "shop").partition_keys] == ["int", "string"]
+    assert [partition_key.type for partition_key in world.catalog.table("air", "shop").partition_keys] == ["int", "string"]
     assert world.catalog.partitions("air", "till")[0].storage.location == "s3://lake/raw/till/year=2013/x/"
     assert "above.json is skipped: its folder is above the level" in str(last.message)
 

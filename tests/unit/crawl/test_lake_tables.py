@@ -48,7 +48,7 @@ def test_an_iceberg_crawl_follows_the_newest_metadata(world: World, iceberg: InM
     assert made.parameters["table_type"] == "ICEBERG"
     first = made.parameters["metadata_location"]
     assert world.lake.path(first).is_file()
-    assert {each.name: each.type for each in made.storage.columns} == {"Id": "bigint", "day": "string"}
+    assert {column.name: column.type for column in made.storage.columns} == {"Id": "bigint", "day": "string"}
     assert world.crawl().tally.changes == ()
     for path, text in before.items():
         path.write_text(text)
@@ -81,8 +81,8 @@ def test_a_delta_crawl_has_the_log_s_columns(world: World) -> None:
     assert "s3://lake/delta/none/ is skipped: The log of the Delta table" in str(last.message)
     made = world.catalog.table("air", "flights")
     assert made.parameters["table_type"] == "delta"
-    assert [(each.name, each.type) for each in made.storage.columns] == [("id", "bigint")]
-    assert [(each.name, each.type) for each in made.partition_keys] == [("day", "string")]
+    assert [(column.name, column.type) for column in made.storage.columns] == [("id", "bigint")]
+    assert [(partition_key.name, partition_key.type) for partition_key in made.partition_keys] == [("day", "string")]
     write_deltalake(folder, ROWS.append_column("x", pa.array([1.5, 2.5])), mode="append", schema_mode="merge")
     assert world.crawl().tally.changes == (("UPDATE", "flights"),)
     assert world.columns()["x"] == "double"
@@ -100,7 +100,7 @@ def test_a_crawl_of_the_catalog_changes_its_tables_and_makes_none(world: World) 
     last = world.crawl()
     assert (last.tally.changes, last.tally.partitions_added) == ((("UPDATE", "ships"),), 1)
     made = world.catalog.table("sea", "ships")
-    assert {each.name: each.type for each in made.storage.columns} == {"id": "bigint", "name": "string"}
+    assert {column.name: column.type for column in made.storage.columns} == {"id": "bigint", "name": "string"}
     assert [table.name for table in world.catalog.tables("sea")] == ["ships"]
     world.crawls.update("c", lambda crawler: replace(crawler, others=(replace(target, tables=("ships", "boats")),)))
     assert world.crawl().status == "FAILED"

@@ -34,11 +34,11 @@ START = datetime(2026, 11, 22, 10, 7, 30, tzinfo=UTC)  # a Sunday
 )
 def test_the_next_runs_are_those_of_the_calendar(text: str, runs: list[str]) -> None:
     cron, moment = parse_cron(text), START
-    for wanted in runs:
-        found = cron.next_after(moment)
-        assert found is not None
-        assert f"{found:%Y-%m-%d %H:%M}" == wanted
-        moment = found
+    for expected in runs:
+        result = cron.next_after(moment)
+        assert result is not None
+        assert f"{result:%Y-%m-%d %H:%M}" == expected
+        moment = result
 
 
 def test_an_expression_may_have_no_more_runs() -> None:
@@ -161,7 +161,7 @@ def test_a_server_that_is_killed_leaves_no_crawl_of_a_schedule_out(world: World,
     other = CrawlService(world.store, world.catalog, world.lake, now=clock, access=Unchecked)
     assert other.schedules.run_due() == []
     assert ended(world) is not None
-    assert [each.run_id for each in world.crawls.get("c").history] == [scheduled_crawl("c", due)]
+    assert [crawl_record.run_id for crawl_record in world.crawls.get("c").history] == [scheduled_crawl("c", due)]
     assert world.crawls.get("c").next_run == due + timedelta(days=1)
     assert not other.start("c", run_id=scheduled_crawl("c", due))
     other.close()

@@ -85,7 +85,7 @@ _TYPES = st.recursive(
         inner.map("array<{}>".format),
         st.tuples(inner, inner).map(lambda pair: f"map<{pair[0]},{pair[1]}>"),
         st.dictionaries(st.sampled_from("abc"), inner, min_size=1).map(
-            lambda fields: f"struct<{','.join(f'{name}:{each}' for name, each in fields.items())}>"
+            lambda fields: f"struct<{','.join(f'{name}:{field}' for name, field in fields.items())}>"
         ),
     ),
     max_leaves=5,

@@ -39,7 +39,7 @@ def report(lines: list[dict[str, Any]], starts: tuple[int, int] = (0, 3)) -> lis
 
 
 def starting(lines: list[str], words: str) -> list[str]:
-    return [each for each in lines if each.startswith(words)]
+    return [name for name in lines if name.startswith(words)]
 
 
 def test_warm_batches_are_the_full_ones_that_no_jvm_began_with() -> None:

@@ -108,8 +108,8 @@ def _claim(
 ) -> Iterator[Claim]:
     if match[2] is not None and match[2] not in _APIS:
         raise ValueError(f"line {line}: no API is named {match[2]}")
-    found = frozenset((item[1], item[2].rstrip(",`")) for item in _FINDING.finditer(match[3]))
-    if not found and match[3] != "compatible":
+    results = frozenset((item[1], item[2].rstrip(",`")) for item in _FINDING.finditer(match[3]))
+    if not results and match[3] != "compatible":
         raise ValueError(f"line {line}: neither 'compatible' nor 'RULE at PATH': {match[3]}")
     for api in [match[2]] if match[2] else _APIS:
         yield Claim(
@@ -120,5 +120,5 @@ def _claim(
             old=sides["old"],
             new=sides["new"],
             references=references,
-            findings=found,
+            findings=results,
         )

@@ -29,8 +29,8 @@ def test_every_public_name_can_be_imported_and_is_listed(stub: Path) -> None:
         alias.name for node in ast.parse(stub.read_text()).body if isinstance(node, ast.ImportFrom) for alias in node.names
     ]
     assert sorted(package.__all__) == sorted(declared)
-    for each in declared:
-        assert getattr(package, each).__class__.__name__ != "module", each
+    for item in declared:
+        assert getattr(package, item).__class__.__name__ != "module", item
     page = (ROOT / "docs/api" / f"{name.removeprefix('penstock.')}.md").read_text()
     listed = [line.removeprefix("## ") for line in page.splitlines() if line.startswith("## ")]
     assert sorted(listed) == sorted(declared)

@@ -99,7 +99,7 @@ def module(path: str) -> str:
 
 @cache
 def functions_of(path: str) -> set[str]:
-    return {each.name for each in ast.walk(ast.parse(module(path))) if isinstance(each, ast.FunctionDef)}
+    return {node.name for node in ast.walk(ast.parse(module(path))) if isinstance(node, ast.FunctionDef)}
 
 
 def test_each_difference_has_tests() -> None:
@@ -108,9 +108,9 @@ def test_each_difference_has_tests() -> None:
 
 @pytest.mark.parametrize("area", SHOWN_BY)
 def test_the_tests_of_a_difference_are_there_and_know_its_names(area: str) -> None:
-    places = [each.split("::") for each in SHOWN_BY[area]]
+    places = [item.split("::") for item in SHOWN_BY[area]]
     for path, name in places:
         assert name in functions_of(path), f"tests/{path} has no {name}"
     text = "\n".join(module(path) for path, _ in places)
-    quoted = {each.removesuffix("()") for each in re.findall(r"`([^`\s]+)`", DIFFERENCES[area])}
+    quoted = {item.removesuffix("()") for item in re.findall(r"`([^`\s]+)`", DIFFERENCES[area])}
     assert sorted(name for name in quoted if name not in text) == []

@@ -20,37 +20,37 @@ READERS = re.compile(
 
 
 def modules() -> set[str]:
-    found = set()
+    result = set()
     for file in SOURCE.rglob("*.py"):
         name = file.relative_to(SOURCE).with_suffix("").as_posix().replace("/", ".")
         if name.partition(".")[0] not in ELSEWHERE and READERS.search(file.read_text()):
-            found.add(name)
-    return found
+            result.add(name)
+    return result
 
 
 def named(below: str = "") -> set[str]:
     section = PAGE[PAGE.index("## Where bytes from outside are read") : PAGE.index("## How to report")]
-    return {each for each in re.findall(r"`([a-z_0-9.]+)`", section) if each.startswith(below)}
+    return {item for item in re.findall(r"`([a-z_0-9.]+)`", section) if item.startswith(below)}
 
 
 def test_each_module_that_reads_what_comes_from_outside_is_on_the_page() -> None:
     listed = named()
-    assert sorted(each for each in modules() if each not in listed and not each.startswith("store.sql.")) == []
+    assert sorted(module for module in modules() if module not in listed and not module.startswith("store.sql.")) == []
 
 
 def test_each_module_on_the_page_exists() -> None:
-    packages = {each.name for each in SOURCE.iterdir()} | {each.stem for each in SOURCE.glob("*.py")}
-    places = {each for each in named() if each.partition(".")[0] in packages}
-    gone = [each for each in places if not list(SOURCE.glob(f"{each.replace('.', '/')}*"))]
+    packages = {path.name for path in SOURCE.iterdir()} | {path.stem for path in SOURCE.glob("*.py")}
+    places = {name for name in named() if name.partition(".")[0] in packages}
+    gone = [place for place in places if not list(SOURCE.glob(f"{place.replace('.', '/')}*"))]
     assert gone == []
 
 
 @pytest.mark.parametrize("given", sorted(set(re.findall(r"`((?:tests/[\w/]+/)?(?:test_\w+\.py)?(?:::\w+)?)`", PAGE)) - {""}))
 def test_each_test_on_the_page_exists(given: str) -> None:
     file, _, function = given.partition("::")
-    found = [ROOT / file] if file.startswith("tests/") else list((ROOT / "tests").rglob(file))
-    assert found, given
-    assert all(each.exists() for each in found), given
+    paths = [ROOT / file] if file.startswith("tests/") else list((ROOT / "tests").rglob(file))
+    assert paths, given
+    assert all(path.exists() for path in paths), given
     if function:
-        tree = ast.parse(found[0].read_text())
-        assert function in {each.name for each in ast.walk(tree) if isinstance(each, ast.FunctionDef)}
+        tree = ast.parse(paths[0].read_text())
+        assert function in {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}

@@ -84,9 +84,9 @@ def test_confluents_frames_by_prefix_and_by_header() -> None:
         (confluent.prefix(7) + PAYLOAD, []),
         (PAYLOAD, [(confluent.VALUE_HEADER, confluent.prefix(7)), ("nothing", None)]),
     ):
-        found = decoder("SOURCE", url).decode(message, headers, "VALUE")
-        assert (found.data, found.view) == (PAYLOAD, VALUE)
-        assert found.schema.entry == {"dataFormat": "AVRO", "schemaId": "7"}
+        decoded = decoder("SOURCE", url).decode(message, headers, "VALUE")
+        assert (decoded.data, decoded.view) == (PAYLOAD, VALUE)
+        assert decoded.schema.entry == {"dataFormat": "AVRO", "schemaId": "7"}
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_a_registry_that_is_away_is_no_fault_of_the_record() -> None:
 
 @pytest.mark.parametrize(("form", "schema"), [("JSON", SchemaConfig("JSON")), ("SOURCE", SchemaConfig("AVRO", SCHEMA))])
 def test_powertools_consumer_reads_both_forms(form: str, schema: SchemaConfig) -> None:
-    found = decoder(form).decode(frame.encode(ID, PAYLOAD, frame.Compression.ZLIB), [], "VALUE")
+    decoded = decoder(form).decode(frame.encode(ID, PAYLOAD, frame.Compression.ZLIB), [], "VALUE")
     record = kafka_record(
         topic="t",
         partition=0,
@@ -121,14 +121,14 @@ def test_powertools_consumer_reads_both_forms(form: str, schema: SchemaConfig) -
         timestamp_ms=1,
         timestamp_type="CREATE_TIME",
         key=None,
-        value=found.data,
-        value_schema=found.schema,
-        value_view=found.view,
+        value=decoded.data,
+        value_schema=decoded.schema,
+        value_view=decoded.view,
     )
 
     @kafka_consumer(schema_config=schema)
     def handler(event: Any, context: Any) -> list[Any]:
-        return [each.value for each in event.records]
+        return [item.value for item in event.records]
 
     assert handler(json.loads(KafkaOrigin(bootstrap_servers="b:9092").event([record])), LambdaContext()) == [VALUE]
 
@@ -139,8 +139,8 @@ def test_half_characters_are_delivered_as_json_writes_them() -> None:
             return replace(super().version(version_id), definition="{}", data_format="JSON")
 
     config = SchemaRegistry(uri=ARN, format="JSON", attributes=frozenset({"VALUE"}))
-    found = Decoder(config, source=Loose()).decode(frame.encode(ID, b'{"s":"\\ud800"}'), [], "VALUE")
-    assert found.data == b'{"s":"\\ud800"}'
+    decoded = Decoder(config, source=Loose()).decode(frame.encode(ID, b'{"s":"\\ud800"}'), [], "VALUE")
+    assert decoded.data == b'{"s":"\\ud800"}'
 
 
 def test_values_outside_json_are_text() -> None:

@@ -89,7 +89,7 @@ def test_splitting_uses_up_no_retry_and_finds_the_culprit() -> None:
     steps = run(
         batch,
         FailurePolicy(retries=1, bisect=True),
-        lambda given, _a: Failed() if any(each.position == 5 for each in given) else Succeeded(),
+        lambda given, _a: Failed() if any(record.position == 5 for record in given) else Succeeded(),
     )
     assert [part for what, part in shown(steps) if what == "discard"] == [[5]]
     assert [part for what, part in shown(steps) if what == "done"] == [[0, 1, 2, 3], [4], [6, 7]]
@@ -112,11 +112,11 @@ def test_a_reported_head_is_discarded_alone_where_batches_may_be_split() -> None
     batch = records(*[("t-0", number) for number in range(4)])
 
     def function(given: list[Record], _attempt: int) -> Outcome:
-        bad = [each.position for each in given if each.position == 1]
+        bad = [record.position for record in given if record.position == 1]
         return Partly(lowest={"t-0": 1}) if bad else Succeeded()
 
     steps = run(batch, FailurePolicy(retries=1, bisect=True), function)
-    assert [each for each in shown(steps) if each[0] in {"done", "discard"}] == [
+    assert [item for item in shown(steps) if item[0] in {"done", "discard"}] == [
         ("done", [0]),
         ("discard", [1]),
         ("done", [2, 3]),
@@ -151,14 +151,14 @@ def test_every_record_is_settled_or_discarded_once_and_in_order(
         if left[0] > 0:
             left[0] -= 1
             return Failed(error={"errorType": "Runtime.ExitError"})
-        wrong = [each for each in given if (each.partition, each.position) in bad]
+        wrong = [record for record in given if (record.partition, record.position) in bad]
         if not wrong:
             return Succeeded()
         if not reports:
             return Failed()
         lowest: dict[str, int] = {}
-        for each in wrong:
-            lowest[each.partition] = min(lowest.get(each.partition, each.position), each.position)
+        for record in wrong:
+            lowest[record.partition] = min(lowest.get(record.partition, record.position), record.position)
         return Partly(lowest=lowest)
 
     steps = run(batch, FailurePolicy(retries=retries, bisect=bisect), function)
@@ -182,7 +182,7 @@ def test_progress_is_the_unbroken_prefix(order: list[int], start: int) -> None:
     for number in order:
         done.add(number)
         news = progress.finish([start + 2 * number])
-        prefix = next((each for each in range(12) if each not in done), 12) - 1
+        prefix = next((index for index in range(12) if index not in done), 12) - 1
         assert news == (start + 2 * prefix if prefix > reached else None)
         reached = max(reached, prefix)
     assert len(progress) == 0

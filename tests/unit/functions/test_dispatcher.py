@@ -112,13 +112,13 @@ class World:
     @property
     def in_hand(self) -> list[int]:
         """The offsets of the last event."""
-        return [each["offset"] for group in self.environment.events[-1]["records"].values() for each in group]
+        return [item["offset"] for group in self.environment.events[-1]["records"].values() for item in group]
 
     def holds(self) -> bool:
         """Whether the counts add up, once nothing is in hand."""
-        found = self.metrics.totals()
+        totals = self.metrics.totals()
         ends = ("FilteredOutEventCount", "DeliveredEventCount", "DroppedEventCount", "ReleasedEventCount")
-        return found["PolledEventCount"] == sum(found[name] for name in ends)
+        return totals["PolledEventCount"] == sum(totals[name] for name in ends)
 
 
 @pytest.fixture

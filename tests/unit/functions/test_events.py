@@ -64,8 +64,8 @@ def test_an_msk_event_is_the_documented_one_byte_for_byte() -> None:
 
 def test_a_self_managed_event_names_no_cluster() -> None:
     event = json.loads(KafkaOrigin(bootstrap_servers=BROKERS).event([_record()]))
-    wanted = {name: value for name, value in DOCUMENTED.items() if name != "eventSourceArn"}
-    assert event == {**wanted, "eventSource": "SelfManagedKafka"}
+    expected = {name: value for name, value in DOCUMENTED.items() if name != "eventSourceArn"}
+    assert event == {**expected, "eventSource": "SelfManagedKafka"}
 
 
 def test_powertools_reads_kafka_events() -> None:

@@ -21,7 +21,7 @@ class Consumer:
         assert not asynchronous
         if not self.takes:
             raise KafkaException(KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART))
-        self.taken += [each.offset for each in offsets]
+        self.taken += [offset.offset for offset in offsets]
         return offsets
 
 

@@ -21,17 +21,19 @@ class Broker:
         return SimpleNamespace(topics={topic: SimpleNamespace(partitions={0: None, 1: None})})
 
     def committed(self, places: list[Any], timeout: float) -> list[Any]:
-        return [TopicPartition(TOPIC, each.partition, self.offsets.get(each.partition, OFFSET_INVALID)) for each in places]
+        return [
+            TopicPartition(TOPIC, place.partition, self.offsets.get(place.partition, OFFSET_INVALID)) for place in places
+        ]
 
     def get_watermark_offsets(self, place: Any, timeout: float) -> tuple[int, int]:
         return 3, 10
 
     def offsets_for_times(self, places: list[Any], timeout: float) -> list[Any]:
-        return [TopicPartition(TOPIC, each.partition, 7 if each.partition == 0 else -1) for each in places]
+        return [TopicPartition(TOPIC, place.partition, 7 if place.partition == 0 else -1) for place in places]
 
     def commit(self, offsets: list[Any], asynchronous: bool) -> None:
         assert not asynchronous
-        self.offsets |= {each.partition: each.offset for each in offsets}
+        self.offsets |= {offset.partition: offset.offset for offset in offsets}
 
 
 def begin(broker: Any, number: int, start: str, said: list[Any] | None = None) -> int:

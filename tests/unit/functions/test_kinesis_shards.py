@@ -114,7 +114,7 @@ def test_a_throttled_read_is_retried(
     said: list[str] = []
     reader(client, checkpoints, said.append).run()
     assert checkpoints.known() == {SHARD: {"ended": True}}
-    assert {each["StartingSequenceNumber"] for each in client.asked} == {"6"}
+    assert {entry["StartingSequenceNumber"] for entry in client.asked} == {"6"}
     assert all(f"The read of shard {SHARD} is retried." in line for line in said)
     assert len(said) == 2
 

@@ -9,7 +9,7 @@ from penstock.functions.kinesis.mapping import dispatcher_of
 
 
 @pytest.mark.parametrize(
-    ("lag", "now", "partitions", "low", "wanted"),
+    ("lag", "now", "partitions", "low", "expected"),
     [
         (0, 1, 6, 0, 1),
         (1000, 1, 6, 0, 1),
@@ -23,8 +23,8 @@ from penstock.functions.kinesis.mapping import dispatcher_of
         (0, 4, 2, 0, 3),
     ],
 )
-def test_pollers_follow_the_lag(lag: int, now: int, partitions: int, low: int, wanted: int) -> None:
-    assert wanted_pollers(lag, batch_size=100, now=now, bounds=(1, 4), partitions=partitions, low_looks=low) == wanted
+def test_pollers_follow_the_lag(lag: int, now: int, partitions: int, low: int, expected: int) -> None:
+    assert wanted_pollers(lag, batch_size=100, now=now, bounds=(1, 4), partitions=partitions, low_looks=low) == expected
 
 
 @given(
@@ -36,9 +36,11 @@ def test_pollers_follow_the_lag(lag: int, now: int, partitions: int, low: int, w
     low=st.integers(0, 5),
 )
 def test_pollers_stay_within_their_bounds(*, lag: int, now: int, least: int, more: int, partitions: int, low: int) -> None:
-    wanted = wanted_pollers(lag, batch_size=10, now=now, bounds=(least, least + more), partitions=partitions, low_looks=low)
-    assert wanted >= min(least, now) or wanted >= least
-    assert wanted <= max(now, least, min(least + more, partitions))
+    expected = wanted_pollers(
+        lag, batch_size=10, now=now, bounds=(least, least + more), partitions=partitions, low_looks=low
+    )
+    assert expected >= min(least, now) or expected >= least
+    assert expected <= max(now, least, min(least + more, partitions))
 
 
 @given(key=st.binary(max_size=20), dispatchers=st.integers(1, 10))

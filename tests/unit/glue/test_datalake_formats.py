@@ -26,11 +26,11 @@ def test_formats_are_read_as_glue_writes_them() -> None:
 
 
 def test_the_catalog_of_aws_examples_is_there_without_a_word_of_the_script() -> None:
-    found = configuration()
+    results = configuration()
     name = "spark.sql.catalog.glue_catalog"
-    assert found[name] == "org.apache.iceberg.spark.SparkCatalog"
-    assert (found[f"{name}.type"], found[f"{name}.glue.endpoint"]) == ("glue", "http://127.0.0.1:8750")
-    assert (found[f"{name}.warehouse"], found[f"{name}.io-impl"]) == (
+    assert results[name] == "org.apache.iceberg.spark.SparkCatalog"
+    assert (results[f"{name}.type"], results[f"{name}.glue.endpoint"]) == ("glue", "http://127.0.0.1:8750")
+    assert (results[f"{name}.warehouse"], results[f"{name}.io-impl"]) == (
         "s3://shop/warehouse/", "org.apache.iceberg.hadoop.HadoopFileIO"
     )  # fmt: skip
     assert f"{name}.io-impl" not in configuration(folder_lake=False)
@@ -42,13 +42,13 @@ def test_a_catalog_that_the_script_configures_keeps_its_settings_and_gets_our_en
     spark = SparkSession.builder.config("spark.sql.catalog.my_catalog", "org.apache.iceberg.spark.SparkCatalog") \\
         .config("spark.sql.catalog.glue_catalog.catalog-impl", "org.apache.iceberg.aws.glue.GlueCatalog").getOrCreate()
     """
-    found = configuration(script)
+    results = configuration(script)
     for name in ("my_catalog", "glue_catalog"):
-        assert found[f"spark.sql.catalog.{name}.glue.endpoint"] == "http://127.0.0.1:8750"
-        assert found[f"spark.sql.catalog.{name}.s3.path-style-access"] == "true"
+        assert results[f"spark.sql.catalog.{name}.glue.endpoint"] == "http://127.0.0.1:8750"
+        assert results[f"spark.sql.catalog.{name}.s3.path-style-access"] == "true"
         # Iceberg refuses a catalog with both a type and a class.
-        assert f"spark.sql.catalog.{name}.type" not in found
-        assert f"spark.sql.catalog.{name}" not in found
+        assert f"spark.sql.catalog.{name}.type" not in results
+        assert f"spark.sql.catalog.{name}" not in results
 
 
 @pytest.mark.parametrize(
@@ -61,10 +61,10 @@ def test_a_catalog_that_the_script_configures_keeps_its_settings_and_gets_our_en
     ],
 )  # fmt: skip
 def test_a_catalog_whose_name_the_script_computes_gets_our_endpoints(script: str, argument: str) -> None:
-    found = configuration(script, ("iceberg",), "--JOB_NAME", "merge into", argument, "--path=s3://a/b")
-    assert found["spark.sql.catalog.glue_catalog.glue.endpoint"] == "http://127.0.0.1:8750"
-    assert "spark.sql.catalog.glue_catalog.type" not in found
-    assert not [name for name in found if "merge" in name or "s3:" in name or "JOB_NAME" in name]
+    results = configuration(script, ("iceberg",), "--JOB_NAME", "merge into", argument, "--path=s3://a/b")
+    assert results["spark.sql.catalog.glue_catalog.glue.endpoint"] == "http://127.0.0.1:8750"
+    assert "spark.sql.catalog.glue_catalog.type" not in results
+    assert not [name for name in results if "merge" in name or "s3:" in name or "JOB_NAME" in name]
 
 
 def test_a_catalog_of_a_comment_or_without_a_class_is_completed() -> None:
@@ -76,8 +76,8 @@ def test_a_catalog_of_a_comment_or_without_a_class_is_completed() -> None:
 
 
 def test_both_formats_extend_one_session() -> None:
-    found = configuration(formats=("iceberg", "delta"))
-    assert found["spark.sql.extensions"].split(",") == [
+    results = configuration(formats=("iceberg", "delta"))
+    assert results["spark.sql.extensions"].split(",") == [
         "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions", "io.delta.sql.DeltaSparkSessionExtension"
     ]  # fmt: skip
-    assert found["spark.sql.catalog.spark_catalog"] == "org.apache.spark.sql.delta.catalog.DeltaCatalog"
+    assert results["spark.sql.catalog.spark_catalog"] == "org.apache.spark.sql.delta.catalog.DeltaCatalog"

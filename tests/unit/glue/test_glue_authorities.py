@@ -22,13 +22,13 @@ def test_it_has_the_bundle_and_the_machine_s_own_without_a_warning(tmp_path: Pat
     tls.refresh()
     machine = ssl.create_default_context()
     bundle = tmp_path / "bundle.pem"
-    pem = [ssl.DER_cert_to_PEM_cert(each) for each in machine.get_ca_certs(binary_form=True)]
+    pem = [ssl.DER_cert_to_PEM_cert(ca_cert) for ca_cert in machine.get_ca_certs(binary_form=True)]
     bundle.write_text("".join([tls.authority.read_text(), *pem]))
     with warnings.catch_warnings(action="error"):
-        found = write_truststore(tmp_path / "store.p12", {BUNDLE: str(bundle)})
-    assert found is not None
+        path = write_truststore(tmp_path / "store.p12", {BUNDLE: str(bundle)})
+    assert path is not None
     with warnings.catch_warnings(action="ignore"):
-        stored = load_pkcs12(found.read_bytes(), None).additional_certs
+        stored = load_pkcs12(path.read_bytes(), None).additional_certs
         ours = ssl.PEM_cert_to_DER_cert(tls.authority.read_text())
     assert len(stored) == len(pem) + 1
     assert stored[0].certificate.public_bytes(Encoding.DER) == ours

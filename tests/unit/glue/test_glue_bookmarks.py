@@ -22,7 +22,7 @@ def file(name: str, modified: int, root: str = "s3://b/t") -> SourceFile:
 
 def read(files: list[SourceFile], before: State | None, count: int | None = None) -> tuple[list[str], State]:
     chosen = bounded(unread(files, Marks(after=before)), count=count, size=None)
-    return [each.name for each in chosen], state_after(chosen, before, listed=files, band=900)
+    return [source_file.name for source_file in chosen], state_after(chosen, before, listed=files, band=900)
 
 
 def test_a_file_is_read_once_by_key_and_time() -> None:
@@ -44,17 +44,17 @@ def test_a_file_is_read_once_by_key_and_time() -> None:
 def test_what_a_bound_leaves_out_is_read_later_whatever_its_time() -> None:
     files = [file(name, moment) for name, moment in [("a", HOUR), ("b", 3 * HOUR), ("c", 3 * HOUR), ("d", 9 * HOUR)]]
     state: State | None = None
-    found: list[str] = []
+    results: list[str] = []
     for _ in range(5):
         names, state = read(files, state, count=1)
-        found += names
-    assert found == ["a", "b", "c", "d"]
+        results += names
+    assert results == ["a", "b", "c", "d"]
 
 
 def bookmarks(folder: Path, run: str = "r1", **more: object) -> Bookmarks:
-    found = Bookmarks()
-    found.begin(FileBookmarks(folder, "j/1", run), **more)  # type: ignore[arg-type]
-    return found
+    result = Bookmarks()
+    result.begin(FileBookmarks(folder, "j/1", run), **more)  # type: ignore[arg-type]
+    return result
 
 
 def test_only_a_commit_moves_the_bookmark(tmp_path: Path) -> None:
@@ -67,8 +67,8 @@ def test_only_a_commit_moves_the_bookmark(tmp_path: Path) -> None:
     first.commit()
     second, rival = bookmarks(tmp_path, "r2"), bookmarks(tmp_path, "r3")
     assert second.marks("source") == Marks(after={"n": 1})
-    for each, number in ((second, 2), (rival, 3)):
-        each.propose("source", {"n": number})
+    for item, number in ((second, 2), (rival, 3)):
+        item.propose("source", {"n": number})
     second.propose("other", {"m": 1})
     second.commit()
     with pytest.raises(ConcurrentModification, match="changed by another run"):
@@ -102,8 +102,8 @@ def test_the_last_commits_are_kept(tmp_path: Path) -> None:
 
 def test_the_server_that_started_the_run_keeps_its_bookmark(tmp_path: Path) -> None:
     assert bookmark_store("j", "r", {FOLDER: str(tmp_path)}) == FileBookmarks(tmp_path, "j", "r")
-    found = bookmark_store("j", "r", {"PENSTOCK_RUN_URL": "http://h/runs/1", "PENSTOCK_RUN_TOKEN": "t"})
-    assert isinstance(found, ServerBookmarks)
+    result = bookmark_store("j", "r", {"PENSTOCK_RUN_URL": "http://h/runs/1", "PENSTOCK_RUN_TOKEN": "t"})
+    assert isinstance(result, ServerBookmarks)
 
 
 def test_placeholders_for_buckets_are_refused() -> None:

@@ -9,7 +9,7 @@ THERE = {"AWS_ENDPOINT_URL": "http://127.0.0.1:1"}
 
 
 @pytest.mark.parametrize(
-    ("arguments", "environment", "wanted"),
+    ("arguments", "environment", "expected"),
     [
         ([], THERE, True),
         ([], {"AWS_PROFILE": "work"}, True),
@@ -20,9 +20,9 @@ THERE = {"AWS_ENDPOINT_URL": "http://127.0.0.1:1"}
     ],
 )
 def test_spark_has_the_catalog_by_the_argument_or_where_one_is_reached(
-    arguments: list[str], environment: dict[str, str], wanted: bool
+    arguments: list[str], environment: dict[str, str], expected: bool
 ) -> None:
-    assert wants_catalog(arguments, environment) is wanted
+    assert wants_catalog(arguments, environment) is expected
 
 
 def test_another_value_is_refused() -> None:

@@ -42,7 +42,7 @@ def check(text: str, *, head: str = HEAD, modules: ScriptModules | None = None) 
 
 def refused(text: str) -> dict[str, bool]:
     """Return the refused names of lines behind the head, and whether each is sure to be reached."""
-    return {each.name: each.sure for each in check(text).of_status("refused")}
+    return {finding.name: finding.sure for finding in check(text).of_status("refused")}
 
 
 @pytest.fixture(autouse=True)
@@ -50,10 +50,10 @@ def library(monkeypatch: pytest.MonkeyPatch) -> None:
     """A table in which a few names are refused for good, whatever the library learns."""
 
     def row(module: str, name: str, owner: str = "") -> Row | None:
-        found = table.row(module, name, owner)
+        result = table.row(module, name, owner)
         status = "refused" if name in REFUSED else "served"
         note = f"Do without {name}." if name in REFUSED else ""
-        return None if found is None else Row(module=module, owner=owner, name=name, status=status, note=note)  # type: ignore[arg-type]
+        return None if result is None else Row(module=module, owner=owner, name=name, status=status, note=note)  # type: ignore[arg-type]
 
     monkeypatch.setattr("penstock.glue.check.evaluation.row", row)
 
@@ -164,7 +164,7 @@ def test_connections_services_and_packages(text: str, names: dict[str, bool]) ->
 def test_a_service_of_boto3_may_be_where_the_environment_says(monkeypatch: pytest.MonkeyPatch) -> None:
     script = "boto3.resource('dynamodb')\nboto3.client('stepfunctions')"
     monkeypatch.delenv("AWS_ENDPOINT_URL_DYNAMODB", raising=False)
-    assert [each.name for each in check(script).of_status("refused")] == ['boto3 "dynamodb"', 'boto3 "stepfunctions"']
+    assert [finding.name for finding in check(script).of_status("refused")] == ['boto3 "dynamodb"', 'boto3 "stepfunctions"']
     monkeypatch.setenv("AWS_ENDPOINT_URL_DYNAMODB", "http://127.0.0.1:1")
     (left,) = check(script).of_status("refused")
     assert left.name == 'boto3 "stepfunctions"'
@@ -172,8 +172,12 @@ def test_a_service_of_boto3_may_be_where_the_environment_says(monkeypatch: pytes
 
 
 def test_glue_studio_s_methods_are_checked_by_their_modules() -> None:
-    found = check("import gs_now, gs_lookup\nmade = frame.gs_now()\nmade.gs_lookup()\nframe.gs_nothing()\n")
-    names = {each.name: (each.status, each.line - LINES, each.sure) for each in found.findings if "gs_" in each.name}
+    report = check("import gs_now, gs_lookup\nmade = frame.gs_now()\nmade.gs_lookup()\nframe.gs_nothing()\n")
+    names = {
+        finding.name: (finding.status, finding.line - LINES, finding.sure)
+        for finding in report.findings
+        if "gs_" in finding.name
+    }
     assert names == {
         "DynamicFrame.gs_now": ("served", 2, False),
         "DynamicFrame.gs_lookup": ("refused", 3, True),
@@ -183,7 +187,7 @@ def test_glue_studio_s_methods_are_checked_by_their_modules() -> None:
 
 def test_types_of_entities_are_checked_at_the_call() -> None:
     head = f"from awsglueml.transforms import EntityDetector\n{HEAD}entity_detector = EntityDetector()\n"
-    found = check(
+    report = check(
         "entity_detector.detect(frame, ['EMAIL', 'PERSON_NAME'], 'DetectedEntities')\n"
         "wanted = {'USA_DRIVING_LICENSE': [{'action': 'DETECT'}]}\n"
         "entity_detector.detect(frame, wanted, 'DetectedEntities', 'HIGH')\n"
@@ -193,7 +197,9 @@ def test_types_of_entities_are_checked_at_the_call() -> None:
         head=head,
     )
     lines = head.count("\n")
-    assert [(each.line - lines, each.note.partition(" cannot")[0], each.sure) for each in found.of_status("refused")] == [
+    assert [
+        (finding.line - lines, finding.note.partition(" cannot")[0], finding.sure) for finding in report.of_status("refused")
+    ] == [
         (1, "Entities of type PERSON_NAME", True),
         (3, "Entities of type USA_DRIVING_LICENSE", True),
         (4, "Entities of type JAPAN_MY_NUMBER", True),
@@ -205,7 +211,7 @@ def test_modules_beside_the_script_and_of_the_job_are_there(tmp_path: Path) -> N
     (tmp_path / "package").mkdir()
     script = tmp_path / "job.py"
     script.write_text("import helpers\nimport package.inner\nimport of_the_job\nimport json\n")
-    assert [each.line for each in check_script(script).of_status("refused")] == [3]
+    assert [finding.line for finding in check_script(script).of_status("refused")] == [3]
     assert check_script(script, extra_files=["s3://bucket/code/of_the_job.py"]).of_status("refused") == []
 
 
@@ -244,7 +250,7 @@ def test_a_run_is_refused_for_what_is_sure_with_each_line() -> None:
 
 def test_a_frames_unknown_name_is_not_aws_s_either() -> None:
     report = check("frame.select('a')\nglueContext.sql('SELECT 1')\nframe._jdf\nEvaluateDataQuality().other(frame).keys()")
-    assert [each.name for each in report.of_status("unknown")] == ["DynamicFrame.select"]
+    assert [finding.name for finding in report.of_status("unknown")] == ["DynamicFrame.select"]
     assert report.of_status("refused") == []
 
 
@@ -295,9 +301,9 @@ def test_the_command_prints_text_or_json_and_exits_by_what_is_refused(tmp_path: 
     assert fine.output.splitlines()[0].endswith("0 refused, 0 different from AWS, 4 served")
     assert f"DynamicFrame.count ({LINES + 1})" in fine.output
     script.write_text(HEAD + "Join\nget = getResolvedOptions(sys.argv, ['day'])\n")
-    found = run(command, ["check", "--json", str(script)])
-    document = json.loads(found.output)
-    assert found.exit_code == 1
+    result = run(command, ["check", "--json", str(script)])
+    document = json.loads(result.output)
+    assert result.exit_code == 1
     assert document["refused"] == [
         {"line": LINES + 1, "name": "awsglue.transforms.Join", "note": "Do without Join.", "sure": True}
     ]
@@ -327,7 +333,7 @@ def test_rules_are_read_before_the_start(call: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "writes", "wanted"),
+    ("kind", "writes", "expected"),
     [
         ("mongodb", False, r'mongo-spark-connector\) by --extra-jars, and use spark\.read\.format\("mongodb"\)'),
         ("DocumentDB", True, r'use frame\.toDF\(\)\.write\.format\("mongodb"\)'),
@@ -337,14 +343,14 @@ def test_rules_are_read_before_the_start(call: str) -> None:
         ("mainframe", True, r"Use one of .*delta.*or frame\.toDF"),
     ],
 )
-def test_types_of_connections_say_what_to_write_instead(kind: str, writes: bool, wanted: str) -> None:
+def test_types_of_connections_say_what_to_write_instead(kind: str, writes: bool, expected: str) -> None:
     method = "write_dynamic_frame.from_options(frame, " if writes else "create_dynamic_frame.from_options("
     (found,) = check(f"glueContext.{method}'{kind}', {{}})").of_status("refused")
-    assert re.search(wanted, found.note)
+    assert re.search(expected, found.note)
 
 
 def _notebook(path: Path, *cells: str) -> Path:
-    code = [{"cell_type": "code", "source": each.splitlines(keepends=True)} for each in cells]
+    code = [{"cell_type": "code", "source": cell.splitlines(keepends=True)} for cell in cells]
     path.write_text(json.dumps({"nbformat": 4, "cells": [{"cell_type": "markdown", "source": "# %idle"}, *code]}))
     return path
 
@@ -360,11 +366,14 @@ def test_a_notebook_is_checked_by_its_cells(tmp_path: Path) -> None:
         "import nothing_like_it\n",
     )
     report = check_script(notebook)
-    assert {each.name for each in report.of_status("refused")} == {"GlueContext.purge_s3_path", "import nothing_like_it"}
-    places = {each["name"]: (each["cell"], each["line"]) for each in report.document()["refused"]}
+    assert {finding.name for finding in report.of_status("refused")} == {
+        "GlueContext.purge_s3_path",
+        "import nothing_like_it",
+    }
+    places = {item["name"]: (item["cell"], item["line"]) for item in report.document()["refused"]}
     assert places == {"GlueContext.purge_s3_path": (5, 6), "import nothing_like_it": (7, 1)}
     assert "cell 5, line 6: GlueContext.purge_s3_path" in report.text()
-    magics = {each.name for each in report.of_status("ignored")}
+    magics = {finding.name for finding in report.of_status("ignored")}
     assert magics >= {"%idle_timeout", "%extra_py_files", "%%configure", "!ls", "%%sql"}
     assert CliRunner().invoke(command, ["check", str(notebook)]).exit_code == 1
     ran = CliRunner().invoke(command, ["run", str(notebook)])
@@ -388,12 +397,12 @@ def test_modules_beside_the_script_in_archives_and_in_its_project_are_found(tmp_
     script = project / "jobs/job.py"
     script.write_text("import beside, inside, packed, single\nimport common\nimport outside\n")
     report = check_script(script, extra_files=["libs.zip"])
-    assert [(each.name, each.sure) for each in report.of_status("refused")] == [("import outside", True)]
+    assert [(finding.name, finding.sure) for finding in report.of_status("refused")] == [("import outside", True)]
     (found,) = report.of_status("differs")
     assert (found.name, str(project) in found.note) == ("import common", True)
     # What is in an archive of the lake is not known here.
     report = check_script(script, extra_files=["s3://lake/libs.zip"])
-    assert {each.name: each.sure for each in report.of_status("refused")} == {
+    assert {finding.name: finding.sure for finding in report.of_status("refused")} == {
         "import packed": False, "import single": False, "import outside": False
     }  # fmt: skip
 
@@ -403,12 +412,12 @@ def test_a_refused_name_in_a_function_that_nothing_calls_is_a_warning(tmp_path: 
     never = "def old(frame):\n    return frame.relationalize('x', 's3://a/')\ndef older(frame):\n    return old(frame)\n"
     script.write_text(HEAD + never)
     report = check_script(script)
-    assert [(each.called, each.sure) for each in report.of_status("refused")] == [(False, False)]
+    assert [(finding.called, finding.sure) for finding in report.of_status("refused")] == [(False, False)]
     assert "Refused, in functions that nothing calls:" in report.text()
     assert report.document()["refused"][0]["called"] is False
     assert CliRunner().invoke(command, ["check", str(script)]).exit_code == 0
     refuse_sure(report, [])
     for call in ("older(frame)\n", "steps = [older]\n", "getattr(sys.modules[__name__], 'older')(frame)\n"):
         script.write_text(HEAD + never + call)
-        assert [each.called for each in check_script(script).of_status("refused")] == [True]
+        assert [finding.called for finding in check_script(script).of_status("refused")] == [True]
         assert CliRunner().invoke(command, ["check", str(script)]).exit_code == 1

@@ -19,11 +19,11 @@ def check(text: str) -> Report:
 
 def refused(text: str) -> dict[str, bool]:
     """Return the refused options, and whether every run is sure to be refused."""
-    return {each.name: each.sure for each in check(text).of_status("refused")}
+    return {finding.name: finding.sure for finding in check(text).of_status("refused")}
 
 
 def ignored(text: str) -> dict[str, str]:
-    return {each.name: each.note for each in check(text).of_status("ignored")}
+    return {finding.name: finding.note for finding in check(text).of_status("ignored")}
 
 
 UNKNOWN = "AWS does not document it, and ignores it, too."

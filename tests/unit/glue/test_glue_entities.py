@@ -92,17 +92,17 @@ def test_a_candidate_that_fails_its_check_hides_no_other_one() -> None:
 def test_found_places_are_in_order_and_within_the_text(text: str) -> None:
     for kind in TYPES.values():
         places = list(kind.find(text))
-        assert [place for each in places for place in each] == sorted(place for each in places for place in each)
+        assert [place for pair in places for place in pair] == sorted(place for pair in places for place in pair)
         assert all(0 <= start < end <= len(text) for start, end in places)
 
 
 @given(st.lists(st.integers(0, 9), min_size=14, max_size=14), st.integers(1, 9))
 def test_of_ten_cards_that_differ_in_their_last_digit_one_is_found(digits: list[int], change: int) -> None:
-    stem = "4" + "".join(str(each) for each in digits)
-    found = [last for last in range(10) if list(TYPES["CREDIT_CARD"].find(f"{stem}{last}"))]
-    assert len(found) == 1
+    stem = "4" + "".join(str(digit) for digit in digits)
+    lasts = [last for last in range(10) if list(TYPES["CREDIT_CARD"].find(f"{stem}{last}"))]
+    assert len(lasts) == 1
     # One wrong digit is always noticed.
-    wrong = f"4{(digits[0] + change) % 10}{stem[2:]}{found[0]}"
+    wrong = f"4{(digits[0] + change) % 10}{stem[2:]}{lasts[0]}"
     assert not list(TYPES["CREDIT_CARD"].find(wrong))
 
 
@@ -134,8 +134,8 @@ def test_actions_make_the_texts_that_aws_prints() -> None:
 
 def test_actions_are_for_their_columns() -> None:
     redact = {"action": "REDACT", "actionOptions": {"redactText": "-"}}
-    found = plan({"EMAIL": [{**redact, "sourceColumnsToExclude": ["b"]}, {"action": "DETECT"}]}, ["a", "b"])
-    assert {name: [task.action.name for task in tasks] for name, tasks in found.items()} == {
+    results = plan({"EMAIL": [{**redact, "sourceColumnsToExclude": ["b"]}, {"action": "DETECT"}]}, ["a", "b"])
+    assert {name: [task.action.name for task in tasks] for name, tasks in results.items()} == {
         "a": ["REDACT", "DETECT"],
         "b": ["DETECT"],
     }

@@ -42,20 +42,20 @@ NEEDED: Mapping[str, dict[str, Any]] = {
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> dict[str, set[str]]:
     """The options that were read, by owner."""
-    found: dict[str, set[str]] = {}
+    results: dict[str, set[str]] = {}
     raw, rest = Options.raw, Options.rest
 
     def noted(options: Options, name: str) -> Any:
-        found.setdefault(options.owner, set()).add(name)
+        results.setdefault(options.owner, set()).add(name)
         return raw(options, name)
 
     def noted_rest(options: Options, prefix: str) -> dict[str, str]:
-        found.setdefault(options.owner, set()).add(f"{prefix}*")
+        results.setdefault(options.owner, set()).add(f"{prefix}*")
         return rest(options, prefix)
 
     monkeypatch.setattr(Options, "raw", noted)
     monkeypatch.setattr(Options, "rest", noted_rest)
-    return found
+    return results
 
 
 def tables() -> Iterator[dict[str, Any]]:
@@ -166,4 +166,4 @@ def test_a_line_of_a_script_says_it_once(caplog: pytest.LogCaptureFixture) -> No
     lines = ["for _ in range(3):", "    make('the s3 source', {'speed': 1})", "make('the s3 source', {'speed': 1})"]
     with caplog.at_level(logging.INFO, "awsglue"):
         exec(compile("\n".join(lines), "/jobs/job.py", "exec"), {"make": Options, "__name__": "__main__"})
-    assert [each.getMessage().partition(": ")[0] for each in caplog.records] == ["job.py, line 2", "job.py, line 3"]
+    assert [record.getMessage().partition(": ")[0] for record in caplog.records] == ["job.py, line 2", "job.py, line 3"]

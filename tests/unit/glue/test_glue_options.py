@@ -37,7 +37,7 @@ def kafka(*, batch: Any = False, **given: Any) -> dict[str, str]:
 
 
 def test_kafka_options_are_sparks() -> None:
-    found = kafka(
+    results = kafka(
         connectionName="msk",
         topicName="a,b",
         startingOffsets="earliest",
@@ -52,7 +52,7 @@ def test_kafka_options_are_sparks() -> None:
         emitConsumerLagMetrics="false",
         **{"kafka.max.poll.records": "9"},
     )
-    assert found == {
+    assert results == {
         "kafka.bootstrap.servers": "c:9096",
         "kafka.security.protocol": "SASL_SSL",
         "kafka.sasl.mechanism": "SCRAM-SHA-512",
@@ -111,9 +111,9 @@ def test_what_kafka_cannot_do_is_refused(given: dict[str, Any], why: str) -> Non
 
 
 def glue_connection(kind: str = "KAFKA", **properties: str) -> KafkaConnection:
-    found = GlueConnection(name="msk", type=kind, properties={"KAFKA_BOOTSTRAP_SERVERS": "b:9096", **properties})
+    result = GlueConnection(name="msk", type=kind, properties={"KAFKA_BOOTSTRAP_SERVERS": "b:9096", **properties})
     return kafka_connection(
-        found,
+        result,
         secret=lambda arn: BrokerCredentials(username=arn, password="kept"),
         read=lambda location: f"PEM of {location}".encode(),
     )
@@ -164,7 +164,7 @@ def test_redshift_reaches_aws_own_s3_alone() -> None:
 
 
 @pytest.mark.parametrize(
-    ("url", "driver", "wanted"),
+    ("url", "driver", "expected"),
     [
         ("jdbc:mysql://h:3306/d", "com.mysql.cj.jdbc.Driver", "jdbc:mysql://h:3306/d"),
         ("jdbc:mariadb://h/d", "com.mysql.cj.jdbc.Driver", "jdbc:mysql://h/d"),
@@ -173,14 +173,14 @@ def test_redshift_reaches_aws_own_s3_alone() -> None:
         ("jdbc:mysql://h/d?permitMysqlScheme", "org.mariadb.jdbc.Driver", "jdbc:mysql://h/d?permitMysqlScheme"),
     ],
 )
-def test_mysql_is_read_by_the_urls_that_spark_and_its_drivers_know(url: str, driver: str, wanted: str) -> None:
-    assert driver_url(Target(dialect="mysql", url=url), driver) == wanted
+def test_mysql_is_read_by_the_urls_that_spark_and_its_drivers_know(url: str, driver: str, expected: str) -> None:
+    assert driver_url(Target(dialect="mysql", url=url), driver) == expected
 
 
 def test_batches_have_glues_defaults() -> None:
-    found = batch_options(BATCH)
-    assert (found.window, found.checkpoint, found.retries) == ("100 seconds", "s3://b/c", 3)
-    assert found.storage == StorageLevel.MEMORY_AND_DISK
+    result = batch_options(BATCH)
+    assert (result.window, result.checkpoint, result.retries) == ("100 seconds", "s3://b/c", 3)
+    assert result.storage == StorageLevel.MEMORY_AND_DISK
     assert batch_options({**BATCH, "persistDataFrame": "false", "recordPollingLimit": "50000"}).storage is None
     assert batch_options({**BATCH, "storageLevel": "disk_only"}).storage == StorageLevel.DISK_ONLY
     assert [MICRO_BATCH.pause(failed) for failed in (1, 2, 3, 4)] == [1, 2, 5, 5]
@@ -278,9 +278,9 @@ def test_a_table_of_the_catalog_describes_its_stream() -> None:
 
 def test_arguments_of_monitoring_do_what_they_say_or_say_that_they_do_not() -> None:
     on = ["--enable-spark-ui", "true", "--spark-event-logs-path=s3://logs/spark/"]
-    found = event_log(on)
-    assert found is not None
-    assert (found.target, notes(on)) == ("s3://logs/spark/", [])
+    result = event_log(on)
+    assert result is not None
+    assert (result.target, notes(on)) == ("s3://logs/spark/", [])
     assert event_log(["--enable-spark-ui", "false", *on[2:]]) is None
     assert event_log(on[2:]) is None
     (said,) = notes(["--enable-spark-ui", "true"])
@@ -289,7 +289,7 @@ def test_arguments_of_monitoring_do_what_they_say_or_say_that_they_do_not() -> N
         with pytest.raises(InvalidInput, match="spark-event-logs-path"):
             event_log([*on[:2], "--spark-event-logs-path", wrong])
     names = ["--enable-metrics", "--enable-job-insights", "--enable-continuous-cloudwatch-log", "--enable-auto-scaling"]
-    assert [each.partition(":")[0] for each in notes([part for name in names for part in (name, "true")])] == [
+    assert [note.partition(":")[0] for note in notes([part for name in names for part in (name, "true")])] == [
         "--enable-metrics", "--enable-job-insights", "--enable-continuous-cloudwatch-log", "--enable-auto-scaling"
     ]  # fmt: skip
     assert notes([part for name in names for part in (name, "false")]) == []

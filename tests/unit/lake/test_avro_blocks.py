@@ -19,9 +19,9 @@ def rows(content: bytes, most: int = 1_000_000) -> list[Any]:
 
 @pytest.mark.parametrize("codec", ["null", "deflate"])
 def test_files_of_others_are_read(codec: str) -> None:
-    wanted = [{"path": f"s3://lake/{number}"} for number in range(100)]
-    content = avro_written(MANIFEST, wanted, codec)
-    assert rows(content) == wanted
+    expected = [{"path": f"s3://lake/{number}"} for number in range(100)]
+    content = avro_written(MANIFEST, expected, codec)
+    assert rows(content) == expected
     assert sum(block.records for block in AvroBlocks(io.BytesIO(content))) == 100
 
 

@@ -278,9 +278,9 @@ class Crashes(RuleBasedStateMachine):
         for number in range(self.next):
             expected = [f"{TABLE}/day=1/{final_name(QUERY, number, part, '.snappy.parquet')}" for part in range(2)]
             expected.append(f"{DEAD}/date=2/{final_name(QUERY, number, 0, '.parquet')}")
-            found = {path: data for path, data in seen.items() if f"-{number:010d}-" in path}
-            assert sorted(found) == sorted(expected)
-            assert len({data.partition(b":")[0] for data in found.values()}) == 1, "files of two attempts"
+            results = {path: data for path, data in seen.items() if f"-{number:010d}-" in path}
+            assert sorted(results) == sorted(expected)
+            assert len({data.partition(b":")[0] for data in results.values()}) == 1, "files of two attempts"
         later = [path for path in seen if int(path.split("-")[-2]) > self.next]
         assert not later
 

@@ -59,7 +59,7 @@ def test_a_moved_file_is_on_the_disk_after_a_sync_also_in_new_folders(tmp_path: 
         (disk / "staged").write_bytes(b"content")
         files.move(f"{disk}/staged", f"{disk}/table/day={number}/file")
         files.sync([f"{disk}/table/day={number}/file"], below=f"{disk}/table")
-        assert left(tmp_path) == {f"table/day={each}/file": b"content" for each in range(number + 1)}
+        assert left(tmp_path) == {f"table/day={index}/file": b"content" for index in range(number + 1)}
         if number:
             assert disk not in synced  # the table's own entry is durable since the first one
         synced.clear()

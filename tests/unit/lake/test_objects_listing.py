@@ -37,7 +37,7 @@ def listed(store: LakeStore, prefix: str, delimiter: str, limit: int) -> tuple[l
     keys, prefixes, after = [], [], ""
     while True:
         page = store.page("bucket", prefix=prefix, delimiter=delimiter, after=after, limit=limit)
-        keys += [each.key for each in page.objects]
+        keys += [object_.key for object_ in page.objects]
         prefixes += page.prefixes
         if page.next_after is None:
             return keys, prefixes
@@ -63,13 +63,13 @@ def test_a_listing_equals_that_of_a_set_of_keys(
             if number in gone:
                 store.delete("bucket", key)
                 there.discard(key)
-        found = sorted((key for key in there if key.startswith(prefix)), key=str.encode)
+        results = sorted((key for key in there if key.startswith(prefix)), key=str.encode)
         if delimiter:
-            grouped = {key: key.find(delimiter, len(prefix)) for key in found}
-            expected = [key for key in found if grouped[key] < 0]
+            grouped = {key: key.find(delimiter, len(prefix)) for key in results}
+            expected = [key for key in results if grouped[key] < 0]
             common = sorted({key[: cut + len(delimiter)] for key, cut in grouped.items() if cut >= 0}, key=str.encode)
         else:
-            expected, common = found, []
+            expected, common = results, []
         assert listed(store, prefix, delimiter, limit) == (expected, common)
         for key in there:
             opened = store.open("bucket", key)
@@ -98,7 +98,7 @@ def test_only_the_folders_that_a_page_needs_are_read(tmp_path: Path, monkeypatch
 
     monkeypatch.setattr(os, "scandir", scandir)
     page = store.page("bucket", prefix="d30/sub/1", limit=5)
-    assert [each.key for each in page.objects] == [f"d30/sub/{number}" for number in range(10, 15)]
+    assert [object_.key for object_ in page.objects] == [f"d30/sub/{number}" for number in range(10, 15)]
     assert len(read) == 1
     read.clear()
     assert len(store.page("bucket", after="d20/sub/19", limit=20).objects) == 20

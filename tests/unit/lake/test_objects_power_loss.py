@@ -45,7 +45,7 @@ def put(store: LakeStore, key: str, data: bytes) -> None:
 
 
 def keys(store: LakeStore) -> list[str]:
-    return [each.key for each in store.page("bk1").objects]
+    return [object_.key for object_ in store.page("bk1").objects]
 
 
 def test_a_bucket_and_objects_survive_with_their_folders(lake: ForgetfulLake) -> None:
@@ -74,8 +74,8 @@ def test_deleted_objects_stay_deleted(lake: ForgetfulLake) -> None:
 def test_an_upload_and_its_parts_are_kept(lake: ForgetfulLake) -> None:
     lake.create_bucket("bk1")
     uploads = Uploads(lake)
-    wanted = Upload(id="", bucket="bk1", key="k", initiated=0.0, attributes=Attributes())
-    upload = uploads.create(wanted)
+    expected = Upload(id="", bucket="bk1", key="k", initiated=0.0, attributes=Attributes())
+    upload = uploads.create(expected)
     with lake.draft() as draft:
         draft.write(b"part")
         uploads.put_part(upload, 1, draft, {})

@@ -45,7 +45,7 @@ def test_an_upload_without_activity_for_a_week_is_deleted(store: LakeStore) -> N
         uploads.put_part(old, 1, draft, {})
     os.utime(store.uploads / "bucket" / old.id, (LONG_AGO, LONG_AGO))
     Uploads(store).sweep()
-    assert [each.id for each in uploads.of_bucket("bucket")] == [young.id]
+    assert [upload.id for upload in uploads.of_bucket("bucket")] == [young.id]
     assert list(store.drafts.iterdir()) == []
     with pytest.raises(S3Error):
         uploads.get("bucket", "old", old.id)

@@ -33,7 +33,7 @@ def test_partitions_within_partitions_have_a_file_each() -> None:
     journal = Journal(files, TABLE)
     for partition in ("a=1/b=x%2Fy", "a=1%2Fb=x/y"):
         journal.write(Compaction(partition=partition, number=0, state="planned", source="s", target="t"))
-    assert {each.partition for each in journal.all()} == {"a=1/b=x%2Fy", "a=1%2Fb=x/y"}
+    assert {compaction.partition for compaction in journal.all()} == {"a=1/b=x%2Fy", "a=1%2Fb=x/y"}
 
 
 def test_a_damaged_journal_is_named() -> None:

@@ -19,9 +19,9 @@ def touch(root: Path, *keys: str) -> LakeFolder:
 
 def test_walk_skips_files_that_readers_skip(tmp_path: Path) -> None:
     lake = touch(tmp_path, "t/b", "t/a=1/x", "t/_SUCCESS", "t/.x.crc", "t/_tmp/x", "t/_p=1/x", "t/d_$folder$", "u/x")
-    found = list(walk(lake, "s3://lake/t/"))
-    assert [file.key for file in found] == ["_p=1/x", "a=1/x", "b"]
-    assert {file.size for file in found} == {5}
+    lake_files = list(walk(lake, "s3://lake/t/"))
+    assert [file.key for file in lake_files] == ["_p=1/x", "a=1/x", "b"]
+    assert {file.size for file in lake_files} == {5}
     assert list(walk(lake, "s3://lake/none/")) == []
     assert list(walk(lake, "s3://lake/u/x/")) == []
 

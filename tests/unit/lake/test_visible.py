@@ -30,7 +30,7 @@ class Looking(CommitHooks):
     def look(self) -> None:
         for table, made in self.snapshots.items():
             made.append(snapshot(self.files, table))
-            self.seen.extend((table, len(counted(self.files, each, table))) for each in made)
+            self.seen.extend((table, len(counted(self.files, committed_batches, table))) for committed_batches in made)
 
     def moved(self, count: int) -> None:
         self.look()

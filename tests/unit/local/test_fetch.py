@@ -38,8 +38,8 @@ def repository(monkeypatch: pytest.MonkeyPatch) -> Iterator[Repository]:
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            wanted = self.headers.get("Range")
-            state.requests.append((self.path, wanted))
+            expected = self.headers.get("Range")
+            state.requests.append((self.path, expected))
             content = state.files.get(self.path)
             if content is None:
                 self.send_error(404)
@@ -49,8 +49,8 @@ def repository(monkeypatch: pytest.MonkeyPatch) -> Iterator[Repository]:
                 self.send_error(503)
                 return
             start = 0
-            if wanted and state.ranges:
-                start = int(wanted.removeprefix("bytes=").rstrip("-"))
+            if expected and state.ranges:
+                start = int(expected.removeprefix("bytes=").rstrip("-"))
                 self.send_response(206)
             else:
                 self.send_response(200)
@@ -71,8 +71,8 @@ def repository(monkeypatch: pytest.MonkeyPatch) -> Iterator[Repository]:
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.setattr(download, "DOWNLOAD", replace(DOWNLOAD, pauses=(0.01,)))
     monkeypatch.setattr(download, "_CHUNK", 1000)
-    for each in artefacts():
-        state.files[f"/maven/{each.path}"] = CONTENT[each.coordinate.split(":")[1]]
+    for artefact in artefacts():
+        state.files[f"/maven/{artefact.path}"] = CONTENT[artefact.coordinate.split(":")[1]]
     yield state
     server.shutdown()
     server.server_close()
@@ -144,7 +144,7 @@ def test_a_connection_that_breaks_off_is_resumed(repository: Repository, tmp_pat
     [first, *_] = artefacts()
     [path] = fetch(["g"], cache=tmp_path, repository=repository.url, artefacts=[first])
     assert path.read_bytes() == CONTENT["one"]
-    assert [wanted for _, wanted in repository.requests] == [None, "bytes=4000-"]
+    assert [expected for _, expected in repository.requests] == [None, "bytes=4000-"]
 
 
 def test_a_wrong_hash_is_refused_and_leaves_no_file(repository: Repository, tmp_path: Path) -> None:

@@ -13,13 +13,13 @@ def artefact(coordinate: str) -> Artefact:
 
 
 def test_every_group_that_is_fetched_is_locked() -> None:
-    assert {each.group for each in locked()} == set(group_names(with_tests=True))
+    assert {item.group for item in locked()} == set(group_names(with_tests=True))
 
 
 def test_a_group_has_one_version_of_an_artefact() -> None:
     for group in group_names(with_tests=True):
         names = [
-            each.coordinate.rsplit(":", 1)[0] for each in locked() if each.group == group and each.coordinate.count(":") == 2
+            item.coordinate.rsplit(":", 1)[0] for item in locked() if item.group == group and item.coordinate.count(":") == 2
         ]
         assert len(names) == len(set(names)), group
 

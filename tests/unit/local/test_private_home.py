@@ -49,12 +49,12 @@ def test_an_open_home_is_closed(tmp_path: Path) -> None:
     (home.root / "kafka" / "data" / "run.sh").write_text("x")
     (home.root / "kafka" / "data" / "run.sh").chmod(0o755)
     home.make_private()
-    found = modes(home.root)
-    assert found.pop("kafka/data/run.sh") == "0o700"
-    assert found.pop("lake/lake/link") == "0o777"
-    assert set(found.values()) == {"0o700", "0o600"}
-    assert {name for name, mode in found.items() if mode == "0o600"} == {
-        name for name in found if (home.root / name).is_file()
+    results = modes(home.root)
+    assert results.pop("kafka/data/run.sh") == "0o700"
+    assert results.pop("lake/lake/link") == "0o777"
+    assert set(results.values()) == {"0o700", "0o600"}
+    assert {name for name, mode in results.items() if mode == "0o600"} == {
+        name for name in results if (home.root / name).is_file()
     }
     assert oct(stat.S_IMODE(outside.stat().st_mode)) == "0o644"
 
@@ -80,8 +80,8 @@ def test_a_home_of_another_user_is_refused(tmp_path: Path, monkeypatch: pytest.M
     real = Path.stat
 
     def of_another(path: Path) -> os.stat_result:
-        found = real(path)
-        return os.stat_result((*found[:4], os.getuid() + 1, *found[5:10])) if path == home.root / part else found
+        result = real(path)
+        return os.stat_result((*result[:4], os.getuid() + 1, *result[5:10])) if path == home.root / part else result
 
     monkeypatch.setattr(Path, "stat", of_another)
     with pytest.raises(EnvironmentProblem, match=r"belongs to another user \(uid"):
@@ -113,8 +113,8 @@ def test_no_command_takes_a_home_of_another_user(tmp_path: Path, monkeypatch: py
     real = Path.stat
 
     def of_another(path: Path, *, follow_symlinks: bool = True) -> os.stat_result:
-        found = real(path, follow_symlinks=follow_symlinks)
-        return os.stat_result((*found[:4], os.getuid() + 1, *found[5:10])) if path.name == "home" else found
+        result = real(path, follow_symlinks=follow_symlinks)
+        return os.stat_result((*result[:4], os.getuid() + 1, *result[5:10])) if path.name == "home" else result
 
     monkeypatch.setattr(Path, "stat", of_another)
     done = CliRunner().invoke(cli, [*command.split(), "--home", "home"])

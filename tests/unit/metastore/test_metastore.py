@@ -71,8 +71,8 @@ def _partition(database: str, name: str, day: str) -> Any:
 def test_databases(client: Any, database: str, lake: Path) -> None:
     assert database in client.get_all_databases()
     assert client.get_databases("hive*|other") == [database]
-    found = client.get_database(database)
-    assert (found.locationUri, found.parameters) == ("s3://lk/hive_db", {"a": "b"})
+    result = client.get_database(database)
+    assert (result.locationUri, result.parameters) == ("s3://lk/hive_db", {"a": "b"})
     assert (lake / "lk" / "hive_db").is_dir()
     with pytest.raises(ttypes.AlreadyExistsException):
         client.create_database(ttypes.Database(name=database))
@@ -87,16 +87,16 @@ def test_tables_and_the_folders_of_managed_ones(client: Any, database: str, lake
     assert not (lake / "lk" / "hive_db" / "external").exists()
     assert client.get_tables(database, "man*") == ["managed"]
     assert client.get_tables_by_type(database, "*", "EXTERNAL_TABLE") == ["external"]
-    found = client.get_table(database, "managed")
-    assert (found.owner, found.parameters["k"]) == ("me", "v")
-    assert [(each.name, each.type, each.comment) for each in found.sd.cols] == [("id", "int", "the id")]
-    assert found.sd.serdeInfo.parameters == {"p": "q"}
-    found.sd.cols.append(ttypes.FieldSchema(name="x", type="double"))
-    client.alter_table(database, "managed", found)
-    assert [each.name for each in client.get_table(database, "managed").sd.cols] == ["id", "x"]
-    found.tableName = "renamed"
+    table = client.get_table(database, "managed")
+    assert (table.owner, table.parameters["k"]) == ("me", "v")
+    assert [(col.name, col.type, col.comment) for col in table.sd.cols] == [("id", "int", "the id")]
+    assert table.sd.serdeInfo.parameters == {"p": "q"}
+    table.sd.cols.append(ttypes.FieldSchema(name="x", type="double"))
+    client.alter_table(database, "managed", table)
+    assert [col.name for col in client.get_table(database, "managed").sd.cols] == ["id", "x"]
+    table.tableName = "renamed"
     with pytest.raises(ttypes.InvalidOperationException, match="cannot rename"):
-        client.alter_table(database, "managed", found)
+        client.alter_table(database, "managed", table)
     with pytest.raises(ttypes.InvalidOperationException, match="not empty"):
         client.drop_database(database, True, False)
     (lake / "lk" / "hive_db" / "managed" / "rows").touch()
@@ -117,10 +117,10 @@ def test_partitions(client: Any, database: str) -> None:
     assert len(client.get_partitions(database, "parted", -1)) == 30
     assert len(client.get_partitions(database, "parted", 7)) == 7
     chosen = client.get_partitions_by_filter(database, "parted", 'day >= "2024-01-29"', -1)
-    assert sorted(each.values[0] for each in chosen) == days[28:]
+    assert sorted(item.values[0] for item in chosen) == days[28:]
     assert client.get_partition_names_ps(database, "parted", ["2024-01-02"], -1) == ["day=2024-01-02"]
     named = client.get_partitions_by_names(database, "parted", ["day=2024-01-03", "day=2024-02-01"])
-    assert [each.values for each in named] == [["2024-01-03"]]
+    assert [item.values for item in named] == [["2024-01-03"]]
     changed = client.get_partition(database, "parted", ["2024-01-04"])
     changed.parameters = {"rows": "4"}
     client.alter_partitions(database, "parted", [changed])

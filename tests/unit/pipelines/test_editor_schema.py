@@ -101,7 +101,7 @@ def _at(schema: Mapping[str, Any], path: str) -> Mapping[str, Any]:
         options = schema.get("properties", {}).get(part) or schema["additionalProperties"]
         options = SCHEMA["$defs"]["sink"] if "$ref" in options else options
         choices = options.get("anyOf", [options])
-        schema = next(each for each in choices if each.get("type") in ("object", "array"))
+        schema = next(choice for choice in choices if choice.get("type") in ("object", "array"))
     return schema
 
 

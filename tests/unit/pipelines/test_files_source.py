@@ -11,9 +11,9 @@ from penstock.settings.document import load_document
 
 def source(text: str) -> FileSource:
     section = load_document(text, origin="p.yaml", environment={})
-    found = files_source(section, Path("/pipelines"))
+    file_source = files_source(section, Path("/pipelines"))
     section.done()
-    return found
+    return file_source
 
 
 def test_defaults_and_sparks_names() -> None:

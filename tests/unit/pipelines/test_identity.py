@@ -24,8 +24,8 @@ checkpoint: s3://l/checkpoint
 
 def _identity(text: str) -> dict[str, object]:
     # As it comes back from the ledger.
-    found: dict[str, object] = json.loads(json.dumps(identity(parse_pipeline(text, environment={}))))
-    return found
+    document: dict[str, object] = json.loads(json.dumps(identity(parse_pipeline(text, environment={}))))
+    return document
 
 
 @pytest.mark.parametrize(
@@ -70,9 +70,9 @@ def test_what_cannot_go_on_is_named_with_a_remedy(old: str, new: str, said: str)
 )
 def test_what_goes_on_is_told(old: str, new: str, said: str) -> None:
     assert old in _BASE
-    found = changes(_identity(_BASE), _identity(_BASE.replace(old, new)))
-    assert [change.resumes for change in found] == [True]
-    assert said in str(found[0])
+    results = changes(_identity(_BASE), _identity(_BASE.replace(old, new)))
+    assert [change.resumes for change in results] == [True]
+    assert said in str(results[0])
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,9 @@ from penstock.settings.document import load_document
 def source(text: str, *, plain: bool = True) -> KafkaSource:
     settings = "brokers: b:1\n" + ("security_protocol: PLAINTEXT\n" if plain else "") + text
     section = load_document(settings, origin="p.yaml", environment={})
-    found = kafka_source(section)
+    result = kafka_source(section)
     section.done()
-    return found
+    return result
 
 
 @pytest.mark.parametrize(
@@ -88,8 +88,13 @@ def test_logins_that_lack_something_are_refused(settings: dict[str, str], messag
 
 
 def test_glues_numbers_and_headers() -> None:
-    found = source(
+    result = source(
         "topic: o\nincludeHeaders: true\npollTimeoutMs: 1000\nnumRetries: 0\nretryIntervalMs: 20\nminPartitions: 4"
     )
-    assert (found.include_headers, found.poll_timeout_ms, found.num_retries, found.retry_interval_ms) == (True, 1000, 0, 20)
-    assert found.min_partitions == 4
+    assert (result.include_headers, result.poll_timeout_ms, result.num_retries, result.retry_interval_ms) == (
+        True,
+        1000,
+        0,
+        20,
+    )
+    assert result.min_partitions == 4

@@ -11,24 +11,24 @@ from penstock.settings.document import load_document
 
 def sink(text: str) -> KinesisSink:
     section = load_document(text, origin="p.yaml", environment={})
-    found = kinesis_sink(section, Path(), "out")
+    result = kinesis_sink(section, Path(), "out")
     section.done()
-    return found
+    return result
 
 
 def test_a_stream_by_its_arn_with_a_schema() -> None:
     arn = "arn:aws:kinesis:eu-west-1:111122223333:stream/orders"
-    found = sink(
+    result = sink(
         f"streamARN: {arn}\npartitionKey: country\nvalue: {{registryName: shop, schemaName: order}}\naggregate: true"
     )
-    assert (found.topic, found.partition_key, found.value.registry, found.value.schema, found.aggregate) == (
+    assert (result.topic, result.partition_key, result.value.registry, result.value.schema, result.aggregate) == (
         "orders",
         "country",
         "shop",
         "order",
         True,
     )
-    assert (found.description, found.guarantee, found.mode) == (
+    assert (result.description, result.guarantee, result.mode) == (
         "stream orders, schema shop/order",
         "at least once",
         "append",

@@ -11,19 +11,19 @@ from penstock.settings.document import load_document
 
 def source(text: str) -> KinesisSource:
     section = load_document(text, origin="p.yaml", environment={})
-    found = kinesis_source(section)
+    result = kinesis_source(section)
     section.done()
-    return found
+    return result
 
 
 def test_glues_names_are_the_same_settings() -> None:
     arn = "arn:aws:kinesis:eu-west-1:111122223333:stream/clicks"
-    found = source(
+    result = source(
         f"streamARN: {arn}\nfanoutConsumerName: c\nmaxFetchRecordsPerShard: 7\nawsSTSRoleARN: r\nfailOnDataLoss: false"
     )
     ours = source(f"stream: {arn}\nconsumer: c\nmax_records_per_shard: 7\nrole: r\nfail_on_data_loss: false")
-    assert found == ours
-    assert (found.topic, found.description, found.starting_position) == ("clicks", "stream clicks", "trim_horizon")
+    assert result == ours
+    assert (result.topic, result.description, result.starting_position) == ("clicks", "stream clicks", "trim_horizon")
 
 
 @pytest.mark.parametrize(

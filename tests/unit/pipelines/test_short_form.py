@@ -108,7 +108,7 @@ KNOWN = Registry({1: "shop/order", 2: "shop/order", 3: "shop/return"})
 
 
 def framed(*ids: int) -> list[bytes]:
-    return [encode(UUID(int=each), b"payload") for each in ids]
+    return [encode(UUID(int=id_), b"payload") for id_ in ids]
 
 
 def test_the_schema_is_that_of_the_frames() -> None:

@@ -15,7 +15,7 @@ def transform(text: str) -> Transform:
 
 
 def test_steps_are_read_in_order() -> None:
-    found = transform(
+    result = transform(
         """
 steps:
   clean: {sql: SELECT * FROM records}
@@ -24,7 +24,7 @@ steps:
   sums: {window: {time: at, size: 5 minutes, watermark: 1 minute, aggregates: {n: count(*)}, late: drop}}
 """
     )
-    assert found.steps == (
+    assert result.steps == (
         SqlStep(name="clean", sql="SELECT * FROM records"),
         PythonStep(name="enriched", function="lib.steps:enrich", source="records", folder=Path("/pipelines")),
         DeduplicateStep(name="once", keys=("id",), time="at", watermark="1 hour 30 minutes"),
@@ -32,11 +32,11 @@ steps:
             name="sums", time="at", size="5 minutes", watermark="1 minute", aggregates={"n": "count(*)"}, late="drop"
         ),
     )
-    assert (found.stateful, found.quarantines) == (True, True)
+    assert (result.stateful, result.quarantines) == (True, True)
 
 
 def test_masks_and_expectations() -> None:
-    found = transform(
+    result = transform(
         """
 mask: {tags: {pii: hash, gone: null}, fields: {card: partial}, key: "${KEY}"}
 expect:
@@ -44,18 +44,18 @@ expect:
   enough: {batch: count(*) > 10}
 """
     )
-    assert found.mask is not None
-    assert (found.mask.tags, found.mask.fields, found.mask.key) == (
+    assert result.mask is not None
+    assert (result.mask.tags, result.mask.fields, result.mask.key) == (
         {"pii": "hash", "gone": "null"},
         {"card": "partial"},
         "k",
     )
-    assert "'k'" not in repr(found.mask)
-    assert found.expect == (
+    assert "'k'" not in repr(result.mask)
+    assert result.expect == (
         Expectation(name="positive", rows="amount > 0", on_failure="quarantine"),
         Expectation(name="enough", batch="count(*) > 10"),
     )
-    assert (found.stateful, found.quarantines) == (False, True)
+    assert (result.stateful, result.quarantines) == (False, True)
 
 
 @pytest.mark.parametrize(

@@ -49,6 +49,6 @@ def test_settings_that_contradict_each_other(tmp_path: Path) -> None:
     ],
 )
 def test_errors_of_the_client(code: int, kind: type[PenstockError], says: str) -> None:
-    found = broker_problem(KafkaError(code), "b:1", "t")
-    assert type(found) is kind
-    assert says in str(found)
+    penstock_error = broker_problem(KafkaError(code), "b:1", "t")
+    assert type(penstock_error) is kind
+    assert says in str(penstock_error)

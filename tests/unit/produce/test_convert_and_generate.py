@@ -72,9 +72,9 @@ NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
     ],
 )
 def test_cells(kind: Any, cell: str, expected: Any) -> None:
-    found = convert(kind, cell, text=True)
-    assert found == expected
-    assert type(found) is type(expected)
+    result = convert(kind, cell, text=True)
+    assert result == expected
+    assert type(result) is type(expected)
 
 
 @pytest.mark.parametrize(

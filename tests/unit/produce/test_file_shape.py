@@ -74,10 +74,10 @@ def test_parquet(tmp_path: Path) -> None:
     pq.write_table(pa.Table.from_pylist(rows), path)
     source = RecordFile(path=path, format="parquet")
     assert list(source.values()) == rows
-    found = types(source)
-    assert (found["id"], found["at"]["logicalType"], found["price"]["scale"]) == ("long", "timestamp-micros", 2)
-    assert found["tags"] == {"type": "array", "items": ["null", "string"]}
-    assert "none" not in found
+    results = types(source)
+    assert (results["id"], results["at"]["logicalType"], results["price"]["scale"]) == ("long", "timestamp-micros", 2)
+    assert results["tags"] == {"type": "array", "items": ["null", "string"]}
+    assert "none" not in results
 
 
 @pytest.mark.parametrize(

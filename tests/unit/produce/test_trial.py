@@ -77,38 +77,38 @@ def tried(new: Any, *records: Record, **options: Any) -> Trial:
 def test_what_breaks_is_counted_with_its_offsets() -> None:
     narrower = json.loads(json.dumps(OLD).replace(', "LATE"', ""))
     records = [Record(FINE if offset % 3 else LATE, offset, partition=offset % 2) for offset in range(60)]
-    found = tried(narrower, *records, Record(None, 60), Record(b"\x03\x00short", 61), Record(b"\x09" * 30, 62))
-    assert (found.records, found.readable, found.tombstones, found.partitions) == (63, 40, 1, 2)
-    (broken,) = found.broken
+    trial = tried(narrower, *records, Record(None, 60), Record(b"\x03\x00short", 61), Record(b"\x09" * 30, 62))
+    assert (trial.records, trial.readable, trial.tombstones, trial.partitions) == (63, 40, 1, 2)
+    (broken,) = trial.broken
     assert (broken.reason, broken.writer, broken.count) == ("unreadable-schema", "version 3 of r/s", 20)
     assert set(broken.places) == {(offset % 2, offset) for offset in range(0, 60, 3)}
     assert "LATE" in broken.message
-    assert [(item.reason, item.count, item.places) for item in found.unreadable] == [
+    assert [(item.reason, item.count, item.places) for item in trial.unreadable] == [
         ("truncated-frame", 1, ((0, 61),)),
         ("not-framed", 1, ((0, 62),)),
     ]
-    assert json.loads(json.dumps(found.to_json()))["broken"][0]["records"][0] == {"partition": 0, "offset": 0}
+    assert json.loads(json.dumps(trial.to_json()))["broken"][0]["records"][0] == {"partition": 0, "offset": 0}
 
 
 def test_a_field_without_default_breaks_every_record() -> None:
     wider = {**OLD, "fields": [*OLD["fields"], {"name": "b", "type": "int"}]}
-    found = tried(wider, *(Record(FINE, offset) for offset in range(100)))
-    assert (found.readable, found.broken[0].count, len(found.broken[0].places)) == (0, 100, 20)
-    assert "b" in found.broken[0].message
+    trial = tried(wider, *(Record(FINE, offset) for offset in range(100)))
+    assert (trial.readable, trial.broken[0].count, len(trial.broken[0].places)) == (0, 100, 20)
+    assert "b" in trial.broken[0].message
 
 
 def test_unlike_failures_do_not_fill_the_memory() -> None:
     cut = [Record(FINE[:18] + bytes([2, 2]) + b"x" * size, size) for size in range(1, 300)]
-    found = tried(OLD, *cut)
-    assert sum(item.count for item in found.unreadable) == 299
-    assert len(found.unreadable) < 5
+    trial = tried(OLD, *cut)
+    assert sum(item.count for item in trial.unreadable) == 299
+    assert len(trial.unreadable) < 5
 
 
 def test_keys_and_confluents_frames() -> None:
     framed = confluent_writer(7, lambda prefix: encoder(AvroSchema(json.dumps(OLD)), prefix=prefix))({"a": 1, "s": "LATE"})
     narrower = json.loads(json.dumps(OLD).replace(', "LATE"', ""))
-    found = tried(narrower, Record(None, 5, key=framed), confluent=Source(), key=True)
-    assert found.broken[0].writer == "schema 7"
+    trial = tried(narrower, Record(None, 5, key=framed), confluent=Source(), key=True)
+    assert trial.broken[0].writer == "schema 7"
     assert tried(narrower, Record(framed, 5)).unreadable[0].reason == "truncated-frame"
 
 

@@ -71,7 +71,7 @@ class FakeCatalog:
         if expression is None:
             return partitions
         test = PartitionExpression.parse(expression, self.stored[database, table].partition_keys)
-        return [each for each in partitions if test.matches(each.values)]
+        return [partition for partition in partitions if test.matches(partition.values)]
 
     def reading(self, _database: str, _table: str, _columns: Sequence[str]) -> TableAccess | None:
         return None
@@ -125,7 +125,7 @@ class Lake:
     ) -> Table:
         """Register a Parquet table at ``s3://lake/NAME/``."""
         storage = StorageDescriptor(
-            columns=[Column(name=each, type=type_) for each, type_ in columns.items()],
+            columns=[Column(name=column, type=type_) for column, type_ in columns.items()],
             location=f"s3://lake/{name}/",
             input_format="org.apache.hadoop.hive.ql.io.parquet.MapredParquetInputFormat",
             output_format="org.apache.hadoop.hive.ql.io.parquet.MapredParquetOutputFormat",
@@ -136,7 +136,7 @@ class Lake:
             "name": name,
             "version_id": "0",
             "storage": storage,
-            "partition_keys": [Column(name=each, type=type_) for each, type_ in (keys or {}).items()],
+            "partition_keys": [Column(name=key, type=type_) for key, type_ in (keys or {}).items()],
             "table_type": "EXTERNAL_TABLE",
             "parameters": {"classification": "parquet"},
             "create_time": NOW,

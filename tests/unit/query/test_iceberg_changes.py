@@ -15,17 +15,17 @@ from tests.unit.query.iceberg_world import World, world
 
 @pytest.fixture
 def made(tmp_path: Path, children: ChildPool) -> Iterator[World]:
-    with world(tmp_path / "lake", children) as each:
-        each.run(
+    with world(tmp_path / "lake", children) as item:
+        item.run(
             "CREATE TABLE t (id int, name string, price decimal(5,2)) LOCATION 's3://lake/tables/t/' "
             "TBLPROPERTIES ('table_type'='ICEBERG')"
         )
-        yield each
+        yield item
 
 
 def test_columns_change_without_new_files(made: World) -> None:
     made.run("INSERT INTO t VALUES (1, 'a', 1.50)")
-    files = {each for each in made.files("t") if each.endswith(".parquet")}
+    files = {file for file in made.files("t") if file.endswith(".parquet")}
     made.run("ALTER TABLE t ADD COLUMNS (tags array<string> COMMENT 'labels', extra struct<x:int>)")
     made.run("ALTER TABLE t CHANGE COLUMN id key bigint")
     made.run("ALTER TABLE t CHANGE COLUMN price price decimal(9,2) FIRST")
@@ -38,7 +38,7 @@ def test_columns_change_without_new_files(made: World) -> None:
     ]
     assert [row["key"] for row in sorted(made.read("t"), key=lambda row: row["key"])] == [1, 4_000_000_000]
     assert files < made.files("t")
-    assert [(each.name, each.type) for each in made.catalog.table("db", "t").storage.columns][:2] == [
+    assert [(column.name, column.type) for column in made.catalog.table("db", "t").storage.columns][:2] == [
         ("price", "decimal(9,2)"),
         ("key", "bigint"),
     ]
@@ -75,7 +75,7 @@ def test_rename_and_drop(made: World) -> None:
     assert made.rows("SELECT id FROM u") == [["1"]]
     assert "does not exist" in str(made.ask("SELECT * FROM t").reason)
     made.run("DROP TABLE u")
-    assert not any((made.root / each.removeprefix("s3://")).exists() for each in files)
+    assert not any((made.root / file.removeprefix("s3://")).exists() for file in files)
     assert made.ask("DROP TABLE IF EXISTS u").state == "SUCCEEDED"
 
 
@@ -120,8 +120,8 @@ def _aged(made: World, days: float) -> None:
         entry[name] -= int(days * 86_400_000)
     path.write_text(json.dumps(document))
     past = time.time() - days * 86_400
-    for each in made.files("t"):
-        os.utime(made.root / each.removeprefix("s3://"), (past, past))
+    for file in made.files("t"):
+        os.utime(made.root / file.removeprefix("s3://"), (past, past))
 
 
 def test_vacuum(made: World) -> None:
@@ -145,7 +145,7 @@ def test_vacuum(made: World) -> None:
     after = made.files("t")
     assert not orphan.exists()
     assert young.exists()
-    assert len([each for each in after if each.endswith(".avro")]) < len([each for each in before if each.endswith(".avro")])
+    assert len([name for name in after if name.endswith(".avro")]) < len([name for name in before if name.endswith(".avro")])
 
 
 def test_vacuum_keeps_what_running_statements_may_read(made: World) -> None:
@@ -160,18 +160,18 @@ def test_appends_that_meet_are_both_kept(made: World) -> None:
     """Two statements that run at a time: the second's commit finds the first's, and is made again on it."""
     sql = "INSERT INTO t SELECT CAST(n AS int), 'x', NULL FROM UNNEST(sequence({}, {})) s (n)"
     starts = [made.start(sql.format(at, at + 9)) for at in (0, 10, 20)]
-    for each in starts:
-        assert made.finish(each).state == "SUCCEEDED"
+    for start in starts:
+        assert made.finish(start).state == "SUCCEEDED"
     assert len(made.read("t")) == 30
 
 
 def test_updates_that_meet_are_made_again(made: World) -> None:
     made.run("INSERT INTO t VALUES (0, 'x', NULL)")
     starts = [made.start("UPDATE t SET id = id + 1") for _ in range(3)]
-    done = [made.finish(each) for each in starts]
-    for each in done:
-        assert each.state == "SUCCEEDED" or "ICEBERG_COMMIT_ERROR" in str(each.reason)
-    succeeded = sum(each.state == "SUCCEEDED" for each in done)
+    done = [made.finish(start) for start in starts]
+    for statement in done:
+        assert statement.state == "SUCCEEDED" or "ICEBERG_COMMIT_ERROR" in str(statement.reason)
+    succeeded = sum(statement.state == "SUCCEEDED" for statement in done)
     assert made.rows("SELECT id FROM t") == [[str(succeeded)]]
 
 

@@ -58,9 +58,9 @@ def test_a_statement_is_succeeded_whose_manifest_cannot_be_stored(lake: World) -
 
 def test_a_statement_is_succeeded_whose_process_dies_after_the_commit(lake: World) -> None:
     def kill() -> None:
-        for each in psutil.Process().children():
-            if "penstock.query.execution.child" in each.cmdline():
-                each.kill()
+        for child in psutil.Process().children():
+            if "penstock.query.execution.child" in child.cmdline():
+                child.kill()
 
     lake.service._changes = _Changes(lake, kill)
     assert lake.ask(INSERT).state is StatementState.SUCCEEDED

@@ -11,13 +11,13 @@ from tests.unit.query.iceberg_world import World, world
 
 @pytest.fixture
 def made(tmp_path: Path, children: ChildPool) -> Iterator[World]:
-    with world(tmp_path / "lake", children) as each:
-        each.run(
+    with world(tmp_path / "lake", children) as item:
+        item.run(
             "CREATE TABLE t (id bigint COMMENT 'key', k string, day date) PARTITIONED BY (k, bucket(2, id), month(day)) "
             "LOCATION 's3://lake/tables/t/' TBLPROPERTIES ('table_type'='ICEBERG', 'write_compression'='gzip', "
             "'vacuum_max_snapshot_age_seconds'='100')"
         )
-        yield each
+        yield item
 
 
 def test_metadata_tables(made: World) -> None:
@@ -38,7 +38,7 @@ def test_metadata_tables(made: World) -> None:
     assert made.rows('SELECT name, type, snapshot_id FROM "db"."t$refs"') == [["main", "BRANCH", str(second.snapshot_id)]]
     assert made.rows('SELECT sum(added_rows_count), count(*) FROM "t$manifests"') == [["3", "2"]]
     assert made.rows('SELECT partition_summaries[1].lower_bound FROM "t$manifests" WHERE added_rows_count = 1') == [["x"]]
-    files = sorted(each.file.file_path for each in made.table("t").scan().plan_files())
+    files = sorted(plan_file.file.file_path for plan_file in made.table("t").scan().plan_files())
     assert [row[0] for row in made.rows('SELECT file_path FROM "t$files" ORDER BY 1')] == files
     assert made.rows('SELECT sum(record_count), max(lower_bounds[1]) FROM "t$files"') == [["3", "3"]]
     partitions = made.rows(
@@ -53,7 +53,7 @@ def test_metadata_tables(made: World) -> None:
 
 def test_the_file_of_a_row(made: World) -> None:
     made.run("INSERT INTO t VALUES (1, 'x', DATE '2024-05-06')")
-    (file,) = (each.file.file_path for each in made.table("t").scan().plan_files())
+    (file,) = (plan_file.file.file_path for plan_file in made.table("t").scan().plan_files())
     assert made.rows('SELECT id, "$path" FROM t') == [["1", file]]
     assert made.rows("SELECT * FROM t") == [["1", "x", "2024-05-06"]]
     assert made.rows(f"SELECT count(*) FROM t WHERE \"$path\" = '{file}'") == [["1"]]

@@ -45,7 +45,7 @@ def iceberg(lake: Lake) -> IcebergLake:
 
 
 def _numbers(*values: int) -> pa.Table:
-    return pa.table({"id": pa.array(values, pa.int64()), "name": [f"n{each}" for each in values]})
+    return pa.table({"id": pa.array(values, pa.int64()), "name": [f"n{number}" for number in values]})
 
 
 def test_rows_of_several_snapshots(iceberg: IcebergLake, rows: Rows) -> None:
@@ -288,7 +288,7 @@ def test_identity_partitions_fill_columns_that_files_lack(iceberg: IcebergLake, 
     schema = Schema(NestedField(1, "id", LongType()), NestedField(2, "day", DateType()))
     table = iceberg.create("t", schema, PartitionSpec(PartitionField(2, 1000, IdentityTransform(), "day")))
     table.append(pa.table({"id": pa.array([1], pa.int64()), "day": pa.array([date(2024, 5, 6)])}))
-    (file,) = (each.file.file_path for each in table.scan().plan_files())
+    (file,) = (plan_file.file.file_path for plan_file in table.scan().plan_files())
     path = iceberg.lake.folder.path(file)
     whole = pq.read_table(path)
     pq.write_table(whole.select(["id"]), path)

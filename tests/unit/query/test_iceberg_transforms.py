@@ -48,14 +48,14 @@ _VALUES: dict[PrimitiveType, list[Any]] = {
     DecimalType(9, 2): [Decimal("14.20"), Decimal("-0.05")],
     DateType(): [date(1969, 12, 31), date(2017, 11, 16)],
     TimestampType(): _MOMENTS,
-    TimestamptzType(): [each.replace(tzinfo=UTC) for each in _MOMENTS],
+    TimestamptzType(): [moment.replace(tzinfo=UTC) for moment in _MOMENTS],
 }
 _TIMES: list[Transform[Any, Any]] = [YearTransform(), MonthTransform(), DayTransform()]
 _CASES = [
     *((type_, BucketTransform(16)) for type_ in _VALUES),
     *((type_, IdentityTransform()) for type_ in _VALUES),
     *((type_, TruncateTransform(3)) for type_ in _VALUES if TruncateTransform(3).can_transform(type_)),
-    *((type_, each) for type_ in _VALUES for each in (*_TIMES, HourTransform()) if each.can_transform(type_)),
+    *((type_, time) for type_ in _VALUES for time in (*_TIMES, HourTransform()) if time.can_transform(type_)),
 ]
 
 
@@ -70,6 +70,6 @@ def test_partition_values(tmp_path: Path, type_: PrimitiveType, transform: Trans
     arrow = pa.schema([pa.field("c", pa.array(values).type if not isinstance(type_, IntegerType) else pa.int32())])
     writer.add({"c": pa.array(values, arrow.field("c").type)}, len(values))
     apply = transform.transform(type_)
-    expected = {None if each is None else apply(literal(each).to(type_).value) for each in values}
-    assert {each.partition[0] for each in writer.finish()} == expected
-    assert sum(each.record_count for each in writer.files) == len(values)
+    expected = {None if item is None else apply(literal(item).to(type_).value) for item in values}
+    assert {data_file.partition[0] for data_file in writer.finish()} == expected
+    assert sum(file.record_count for file in writer.files) == len(values)

@@ -12,8 +12,8 @@ from tests.unit.query.iceberg_world import World, world
 
 @pytest.fixture
 def made(tmp_path: Path, children: ChildPool) -> Iterator[World]:
-    with world(tmp_path / "lake", children) as each:
-        yield each
+    with world(tmp_path / "lake", children) as item:
+        yield item
 
 
 def _create(made: World, columns: str = "id bigint, name string", clauses: str = "", properties: str = "") -> None:
@@ -37,7 +37,7 @@ def test_create_table_is_an_empty_table_for_pyiceberg(made: World) -> None:
         "  1001: id_bucket: bucket[4](1)",
         "  1002: id_trunc: truncate[3](1)",
     ]
-    assert [str(each.field_type) for each in table.schema().fields] == [
+    assert [str(field.field_type) for field in table.schema().fields] == [
         "long",
         "timestamp",
         "list<string>",
@@ -149,7 +149,7 @@ def test_insert_into_partitions(made: World) -> None:
         "CASE WHEN n % 2 = 0 THEN 'even' END FROM UNNEST(sequence(1, 6)) s (n)"
     )
     table = made.table("t")
-    partitions = sorted(str(each.file.partition) for each in table.scan().plan_files())
+    partitions = sorted(str(plan_file.file.partition) for plan_file in table.scan().plan_files())
     assert len(partitions) == len(set(partitions)) > 3
     scan = table.scan("k = 'even' and at >= '2024-02-01T00:00:00'")
     assert sorted(scan.to_arrow()["id"].to_pylist()) == [2, 4, 6]
@@ -171,7 +171,7 @@ def test_create_table_as(made: World) -> None:
         "FROM UNNEST(sequence(1, 3)) s (n) GROUP BY n"
     )
     table = made.table("u")
-    assert [str(each.field_type) for each in table.schema().fields][1:] == ["timestamp", "string", "long"]
+    assert [str(field.field_type) for field in table.schema().fields][1:] == ["timestamp", "string", "long"]
     assert len(table.metadata.snapshots) == 1
     assert [row["total"] for row in made.read("u")] == [1, 2, 3]
     assert made.rows("SELECT count(*) FROM u WHERE at = TIMESTAMP '2024-01-01 10:00:00'") == [["3"]]

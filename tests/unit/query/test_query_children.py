@@ -285,8 +285,8 @@ def test_the_number_of_statements_that_wait_to_be_parsed_is_bounded() -> None:
 def test_a_process_has_the_lowest_priority_until_its_statement_ends(task: Task, lake: Lake) -> None:
     def priorities() -> set[int]:
         threads = Path(f"/proc/{child.pid}/task")
-        tids = [int(each.name) for each in threads.iterdir()] if threads.exists() else [child.pid]
-        return {os.getpriority(os.PRIO_PROCESS, each) for each in tids}
+        tids = [int(path.name) for path in threads.iterdir()] if threads.exists() else [child.pid]
+        return {os.getpriority(os.PRIO_PROCESS, tid) for tid in tids}
 
     child = StatementProcess({"read": [lake.folder.root], "write": [task.folder]})
     try:
@@ -348,7 +348,7 @@ def test_a_statements_process_computes_shapes(task: Task, lake: Lake) -> None:
 
 
 def _loaded(child: StatementProcess, part: str) -> bool:
-    return any(part in each.path for each in psutil.Process(child.pid).memory_maps())
+    return any(part in memory_map.path for memory_map in psutil.Process(child.pid).memory_maps())
 
 
 def test_a_statements_process_does_not_import_pandas(task: Task, lake: Lake) -> None:
@@ -356,7 +356,7 @@ def test_a_statements_process_does_not_import_pandas(task: Task, lake: Lake) -> 
     child = StatementProcess({"read": [lake.folder.root], "write": [task.folder]})
     try:
         run(child, task, lake.catalog, "SELECT 1")
-        loaded = {Path(each.path).name for each in psutil.Process(child.pid).memory_maps()}
+        loaded = {Path(memory_map.path).name for memory_map in psutil.Process(child.pid).memory_maps()}
         assert not [name for name in loaded if name.startswith(("pandas_", "join.", "hashtable."))]
     finally:
         child.close()

@@ -47,11 +47,11 @@ class World:
 
     @property
     def known(self) -> list[str]:
-        return [each.id for each in self.store.finished(limit=9)]
+        return [statement.id for statement in self.store.finished(limit=9)]
 
     @property
     def files(self) -> list[str]:
-        return sorted(each.name for each in (self.root / "lake").iterdir())
+        return sorted(path.name for path in (self.root / "lake").iterdir())
 
 
 @pytest.fixture

@@ -190,5 +190,5 @@ def test_patterns_of_dates_write_what_they_read(pattern: str, text: str) -> None
 
 def test_months_end_where_they_end() -> None:
     first = datetime(2024, 1, 31)
-    days = [each.strftime("%m-%d") for each in steps(first, datetime(2024, 5, 1), 1, "MONTH")]
+    days = [step.strftime("%m-%d") for step in steps(first, datetime(2024, 5, 1), 1, "MONTH")]
     assert days == ["01-31", "02-29", "03-31", "04-30"]

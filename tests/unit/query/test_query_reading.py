@@ -107,11 +107,11 @@ def test_types_of_the_catalog_are_those_of_the_result(lake: Lake, ask: Ask, rows
     )  # fmt: skip
     lake.write("types/a.parquet", pa.Table.from_pylist([row, {}], schema=schema))
     statement = ask("SELECT * FROM types")
-    assert [each.type for each in statement.columns] == [
+    assert [column.type for column in statement.columns] == [
         "boolean", "tinyint", "smallint", "integer", "bigint", "float", "double", "decimal", "varchar", "varbinary", "date",
         "timestamp", "array", "map", "row", "row",
     ]  # fmt: skip
-    assert [(each.precision, each.scale) for each in statement.columns if each.type == "decimal"] == [(10, 2)]
+    assert [(column.precision, column.scale) for column in statement.columns if column.type == "decimal"] == [(10, 2)]
     assert rows("SELECT * FROM types ORDER BY l") == [
         [
             "true", "1", "2", "3", "4", "0.1", "0.1", "1.50", "héé", "00 ff", "2013-01-02", "2013-01-02 03:04:05.679",

@@ -68,7 +68,7 @@ def test_a_row_of_a_million_lines_is_read_in_time_linear_in_them() -> None:
     assert read_rows(io.BytesIO(stored.encode()), offset=0, count=10, quoted=True).rows == [["x"], [value]]
 
 
-@given(st.lists(st.one_of(st.none(), st.floats(), st.integers(-(10**9), 10**9).map(lambda each: each / 100)), max_size=40))
+@given(st.lists(st.one_of(st.none(), st.floats(), st.integers(-(10**9), 10**9).map(lambda item: item / 100)), max_size=40))
 def test_doubles_are_printed_as_java_prints_them(numbers: list[float | None]) -> None:
     def java(number: float | None) -> str | None:
         if number is None or math.isnan(number) or math.isinf(number):
@@ -84,7 +84,7 @@ def test_doubles_are_printed_as_java_prints_them(numbers: list[float | None]) ->
         padded = figures.ljust(power + 2, "0")
         return f"{sign}{padded[: power + 1]}.{padded[power + 1 :]}"
 
-    assert list(texts(pa.array(numbers, pa.float64()))) == [java(each) for each in numbers]
+    assert list(texts(pa.array(numbers, pa.float64()))) == [java(item) for item in numbers]
 
 
 @given(

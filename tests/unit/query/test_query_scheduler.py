@@ -165,10 +165,10 @@ def test_a_short_query_ends_while_more_long_ones_run_than_there_are_workers(narr
     long = [narrow.start(StatementRequest(sql=ENDLESS)) for _ in range(3)]
     short = narrow.start(StatementRequest(sql="SELECT 1"))
     assert finished(narrow, short).state == "SUCCEEDED"
-    assert [narrow.get(each).state for each in long] == ["RUNNING"] * 3
-    for each in long:
-        narrow.stop(each)
-    assert [finished(narrow, each).state for each in long] == ["CANCELLED"] * 3
+    assert [narrow.get(statement_id).state for statement_id in long] == ["RUNNING"] * 3
+    for statement_id in long:
+        narrow.stop(statement_id)
+    assert [finished(narrow, statement_id).state for statement_id in long] == ["CANCELLED"] * 3
 
 
 def test_time_spent_waiting_for_a_processor_does_not_make_a_statement_long(

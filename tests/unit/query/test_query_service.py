@@ -124,7 +124,7 @@ def test_lost_statements_are_failed_once(service: QueryService, ask: Ask) -> Non
     service._store.add(lost)
     assert service.recover() == 1
     assert service.recover() == 0
-    found = service.get("lost")
-    assert found.state == "FAILED"
-    assert found.failure is not None
-    assert found.failure.retryable
+    statement = service.get("lost")
+    assert statement.state == "FAILED"
+    assert statement.failure is not None
+    assert statement.failure.retryable

@@ -114,7 +114,7 @@ def test_nulls_and_empty_texts_stay_apart_in_the_csv(service: QueryService, lake
 
 
 def test_unnamed_columns_have_trinos_names(ask: Ask) -> None:
-    assert [each.name for each in ask("SELECT 1, carrier, count(*) AS N, 2 FROM flights GROUP BY 2").columns] == [
+    assert [column.name for column in ask("SELECT 1, carrier, count(*) AS N, 2 FROM flights GROUP BY 2").columns] == [
         "_col0",
         "carrier",
         "N",
@@ -131,7 +131,7 @@ def test_show_and_describe(rows: Rows) -> None:
     assert [row[0].strip() for row in rows("SHOW COLUMNS IN flights") if row[0]] == [
         "carrier", "flight", "distance", "dep_time", "year", "month",
     ]  # fmt: skip
-    described = [[each.strip() for each in row if each] for row in rows("DESCRIBE flights")]
+    described = [[name.strip() for name in row if name] for row in rows("DESCRIBE flights")]
     assert described[0] == ["carrier", "string", ""]
     assert ["# Partition Information"] in described
     text = "\n".join(row[0] or "" for row in rows("SHOW CREATE TABLE flights"))

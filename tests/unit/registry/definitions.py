@@ -27,8 +27,8 @@ def create(
 ) -> tuple[Schema, Any]:
     """The schema and its first version, None without a definition."""
     more = {"registry": "r", "name": "s", **more}
-    wanted = NewSchema(data_format="AVRO", compatibility=CompatibilityMode(mode), definition=definition, **more)
-    return service.schemas.create(wanted)
+    expected = NewSchema(data_format="AVRO", compatibility=CompatibilityMode(mode), definition=definition, **more)
+    return service.schemas.create(expected)
 
 
 def numbers(service: RegistryService) -> list[tuple[int, str]]:

@@ -77,8 +77,8 @@ def difference(data_format: str, first: str, second: str, mode: CompatibilityMod
 def registered(data_format: str, first: str, second: str, mode: CompatibilityMode) -> tuple[RegistryService, SchemaKey]:
     service = RegistryService(SqlRegistryStore(new_database()))
     service.registries.create("r")
-    wanted = NewSchema(registry="r", name="s", definition=first, data_format=data_format, compatibility=mode)
-    schema = service.schemas.create(wanted)[0]
+    expected = NewSchema(registry="r", name="s", definition=first, data_format=data_format, compatibility=mode)
+    schema = service.schemas.create(expected)[0]
     register(service, schema.key, second)
     return service, schema.key
 

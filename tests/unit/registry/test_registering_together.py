@@ -43,9 +43,9 @@ def record(**fields: str) -> str:
     return json.dumps({"type": "record", "name": "R", "fields": members})
 
 
-def outcomes_of(service: RegistryService, wanted: list[Registration]) -> list[Any]:
+def outcomes_of(service: RegistryService, expected: list[Registration]) -> list[Any]:
     """A version or an exception for each."""
-    return list(service.versions.register_all(wanted))
+    return list(service.versions.register_all(expected))
 
 
 def asked(name: str, definition: str) -> Registration:

@@ -160,16 +160,16 @@ def test_a_long_history_is_read_a_few_versions_at_a_time(service: RegistryServic
     scan = service.versions._store.scan
 
     def noted(*asked: Any, **named: Any) -> Sequence[Version]:
-        found = scan(*asked, **named)
-        read.append([version.number for version in found])
-        return found
+        versions = scan(*asked, **named)
+        read.append([version.number for version in versions])
+        return versions
 
     monkeypatch.setattr(history, "_TEXTS", 2)
     monkeypatch.setattr(service.versions._store, "scan", noted)
     assert check_compatibility(service, KEY, record(a="int", z=("int", 0))).checked == (2, 3, 5, 6, 7)
     assert read == [[6, 7], [3, 5], [2]]
-    found = check_compatibility(service, KEY, record(a="string"))
-    assert [conflict.version for conflict in found.conflicts] == [7, 6, 5, 3, 2]
+    versions = check_compatibility(service, KEY, record(a="string"))
+    assert [conflict.version for conflict in versions.conflicts] == [7, 6, 5, 3, 2]
 
 
 def test_disabled_takes_no_new_versions(service: RegistryService) -> None:

@@ -198,7 +198,7 @@ def test_columns_of_a_tables_reference(service: RegistryService) -> None:
 
 
 @pytest.mark.parametrize(
-    ("wanted", "reason"),
+    ("expected", "reason"),
     [
         ({}, "names no schema"),
         ({"name": "s"}, "together with RegistryName"),
@@ -209,19 +209,19 @@ def test_columns_of_a_tables_reference(service: RegistryService) -> None:
         ({"schema_arn": f"{ARN}:schema/r/s", "registry": "r"}, "both cannot be provided"),
     ],
 )
-def test_bad_schema_ids(service: RegistryService, wanted: dict[str, str], reason: str) -> None:
+def test_bad_schema_ids(service: RegistryService, expected: dict[str, str], reason: str) -> None:
     with pytest.raises(BadReference, match=reason):
-        service.identity.schema(**wanted)
+        service.identity.schema(**expected)
 
 
 @pytest.mark.parametrize(
-    ("wanted", "reason"),
+    ("expected", "reason"),
     [
         ({}, "names no registry"),
         ({"registry_arn": f"{ARN}:schema/r/s"}, "not the ARN of a registry"),
         ({"registry_arn": f"{ARN}:registry/r", "name": "r"}, "both cannot be provided"),
     ],
 )
-def test_bad_registry_ids(service: RegistryService, wanted: dict[str, str], reason: str) -> None:
+def test_bad_registry_ids(service: RegistryService, expected: dict[str, str], reason: str) -> None:
     with pytest.raises(BadReference, match=reason):
-        service.identity.registry(**wanted)
+        service.identity.registry(**expected)

@@ -41,9 +41,9 @@ SHORT = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=1
 
 @given(SHORT | TRICKY, SHORT | TRICKY)
 def test_a_prefix_finds_what_begins_so(prefix: str, rest: str) -> None:
-    wanted = SubjectPrefix(None, prefix)
-    assert to_glue_name(prefix + rest).startswith(wanted.glue_prefix)
-    assert wanted.matches(SubjectName("r", prefix + rest))
+    expected = SubjectPrefix(None, prefix)
+    assert to_glue_name(prefix + rest).startswith(expected.glue_prefix)
+    assert expected.matches(SubjectName("r", prefix + rest))
 
 
 @pytest.mark.parametrize(

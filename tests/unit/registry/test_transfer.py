@@ -180,7 +180,7 @@ def test_a_comparison_tells_every_kind_of_difference(source: Served, target: Ser
         return (record for record in exported(source[0]) if record["kind"] != "policy")
 
     store, service = target
-    assert any("Registry r is not here" in each for each in compared(store, service, records()).differences)
+    assert any("Registry r is not here" in difference for difference in compared(store, service, records()).differences)
     import_records(store, service, records())
     report = compared(store, service, records())
     assert (report.versions, report.added, report.differences) == (7, 0, [])
@@ -191,7 +191,7 @@ def test_a_comparison_tells_every_kind_of_difference(source: Served, target: Ser
     mine = register(service, KEY, record(a="int", mine=("int", 0)), checked=False)
     service.deletion.soft(KEY, 3)
     service.schemas.delete(SchemaKey("r", "a-team"))
-    found = compared(store, service, records()).differences
+    results = compared(store, service, records()).differences
     expected = [
         "Registry empty has another description or other tags here.",
         "Schema a-team in registry r is not here.",
@@ -204,5 +204,5 @@ def test_a_comparison_tells_every_kind_of_difference(source: Served, target: Ser
         "Version 3 of schema s in registry r: its metadata differs here.",
         f"Version {mine.number} of schema s in registry r: it is here, but not in the source.",
     ]
-    assert {text for text in expected if not any(each.startswith(text) for each in found)} == set()
-    assert len(found) == len(expected)
+    assert {text for text in expected if not any(name.startswith(text) for name in results)} == set()
+    assert len(results) == len(expected)

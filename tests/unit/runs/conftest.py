@@ -58,9 +58,9 @@ class World:
         return (self.now - NOW).total_seconds()
 
     def run(self, run_id: str) -> JobRun:
-        found = self.store.get(RUNS, run_id)
-        assert found is not None
-        return found
+        job_run = self.store.get(RUNS, run_id)
+        assert job_run is not None
+        return job_run
 
     def until(self, runner: JobRunner, run_id: str, state: str) -> JobRun:
         def ticked() -> bool:

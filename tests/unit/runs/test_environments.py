@@ -77,17 +77,17 @@ class Made:
         return found
 
     def made(self, kind: str = "environments") -> list[Path]:
-        return [each for each in (self.folder / kind).iterdir() if each.suffix != ".lock"]
+        return [path for path in (self.folder / kind).iterdir() if path.suffix != ".lock"]
 
 
 def test_packages_come_from_the_index_with_what_they_need_and_stay_what_they_were(tmp_path: Path, index: Index) -> None:
     made = Made(tmp_path, index.url)
     files = [wheel(index.folder / "shop", "shop", "1.0", needs="till>=2"), wheel(index.folder / "till", "till", "2.0")]
     place = made.make("shop")
-    assert {each.name for each in place.iterdir()} >= {"shop.py", "till.py"}
+    assert {path.name for path in place.iterdir()} >= {"shop.py", "till.py"}
     assert (made.made(), place.stat().st_mode & 0o777) == ([place], 0o755)
     (record,) = made.made("sets")
-    assert json.loads(record.read_bytes()) == {each.name: hashlib.sha256(each.read_bytes()).hexdigest() for each in files}
+    assert json.loads(record.read_bytes()) == {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
     # What the index has by now changes nothing: the set is locked, and nothing is asked for again.
     wheel(index.folder / "till", "till", "3.0")
     asked = len(index.asked)
@@ -98,7 +98,7 @@ def test_packages_come_from_the_index_with_what_they_need_and_stay_what_they_wer
     wheel(index.folder / "till", "till", "2.0", text="VERSION = 'changed'\n")
     with pytest.raises(InvalidInput, match=r"(?i)hashes"):
         made.make("shop")
-    assert not [each for each in made.folder.iterdir() if each.name.startswith("making-")]
+    assert not [path for path in made.folder.iterdir() if path.name.startswith("making-")]
     files[1].write_bytes(kept)
     assert made.make("shop") == place
     assert (place / "till.py").read_text() == "VERSION = '2.0'\n"
@@ -127,10 +127,10 @@ def test_without_an_index_only_wheels_of_the_lake_are_installed(tmp_path: Path, 
     others = Environments(online.folder, index=index.url, reach=Reach(), environment=os.environ)
     modules, given = parse_modules(first), [tmp_path / "lake/w/shop-1.0-py3-none-any.whl"]
     with ThreadPoolExecutor(2) as threads:
-        found = [*threads.map(lambda each: each.of(modules, given), (online.environments, others))]
-    assert [place for place, _ in found] == online.made() * 2
-    assert [each for each in index.asked if each.endswith(".whl")] == ["/till/till-2.0-py3-none-any.whl"]
-    for _, lock in found:
+        results = [*threads.map(lambda item: item.of(modules, given), (online.environments, others))]
+    assert [place for place, _ in results] == online.made() * 2
+    assert [name for name in index.asked if name.endswith(".whl")] == ["/till/till-2.0-py3-none-any.whl"]
+    for _, lock in results:
         os.close(lock)
 
 
@@ -167,7 +167,7 @@ def test_the_oldest_environments_are_removed_unless_a_run_uses_them(tmp_path: Pa
     (made.folder / "sets").joinpath(made.made("sets")[0]).unlink()
     wheel(tmp_path / "lake/w", "shop", "2.0")
     made.make("s3://lake/w/shop-2.0-py3-none-any.whl")
-    assert sorted(each.name for each in made.made())[:2] == ["02", "03"]
+    assert sorted(path.name for path in made.made())[:2] == ["02", "03"]
 
 
 def test_a_run_has_its_modules_and_one_that_may_not_have_them_says_why(world: World) -> None:
@@ -180,7 +180,7 @@ def test_a_run_has_its_modules_and_one_that_may_not_have_them_says_why(world: Wo
         return world.until(here, world.runs.start("j", RunRequest(arguments={MODULES: modules})).id, state)
 
     done = run("s3://lake/w/shop-1.0-py3-none-any.whl", "SUCCEEDED")
-    (made,) = [each for each in (folder / "environments").iterdir() if each.is_dir()]
+    (made,) = [path for path in (folder / "environments").iterdir() if path.is_dir()]
     assert printed(here, done.id) == [f"1.0 {made / 'shop.py'}"]
     refused = str(run("shop==1.0", "FAILED").error)
     assert refused.startswith(
@@ -216,9 +216,11 @@ def test_what_is_neither_a_package_nor_a_wheel_is_refused_when_the_job_is_create
 
 
 def test_names_versions_and_wheels_are_distinguished() -> None:
-    found = parse_modules("requests==2.32.3, pandas>=2 ,s3://b/k/x_y-1.0+l.1-cp311-cp311-linux_x86_64.whl,fastavro[snappy],")
-    assert found.requirements == ("requests==2.32.3", "pandas>=2", "fastavro[snappy]")
-    assert found.wheels == ("s3://b/k/x_y-1.0+l.1-cp311-cp311-linux_x86_64.whl",)
+    modules = parse_modules(
+        "requests==2.32.3, pandas>=2 ,s3://b/k/x_y-1.0+l.1-cp311-cp311-linux_x86_64.whl,fastavro[snappy],"
+    )
+    assert modules.requirements == ("requests==2.32.3", "pandas>=2", "fastavro[snappy]")
+    assert modules.wheels == ("s3://b/k/x_y-1.0+l.1-cp311-cp311-linux_x86_64.whl",)
     check_arguments({"--python-modules-installer-option": "--upgrade --no-cache-dir"})
     for words in ("--index-url=https://h", "--upgrade --no-deps", "-r s3://b/r.txt"):
         with pytest.raises(SettingNotServed, match="installer-option"):

@@ -112,8 +112,8 @@ def test_an_action_that_cannot_be_started_ends_in_the_workflows_error(world: Wor
     run = world.workflows.start("night", {})
     world.tick()
     world.tick()
-    found = world.workflows.run("night", run.id)
-    assert (found.status, found.error) == ("COMPLETED", "Job missing was not found.")
+    workflow_run = world.workflows.run("night", run.id)
+    assert (workflow_run.status, workflow_run.error) == ("COMPLETED", "Job missing was not found.")
 
 
 def test_a_stopped_workflow_starts_nothing_more(world: World) -> None:
@@ -214,8 +214,8 @@ def test_a_crawl_of_a_workflow_is_followed_though_its_server_is_killed(world: Wo
     world.crawls.states.update(dict.fromkeys(world.crawls.states, "SUCCEEDED"))
     world.tick()
     assert len(world.crawls.states) == 1
-    found = world.workflows.run("night", run.id)
-    assert (found.status, found.error) == ("COMPLETED", None)
+    workflow_run = world.workflows.run("night", run.id)
+    assert (workflow_run.status, workflow_run.error) == ("COMPLETED", None)
 
 
 def test_all_triggers_of_a_workflow_are_found_among_more_than_may_be_added_now(world: World) -> None:
@@ -223,7 +223,7 @@ def test_all_triggers_of_a_workflow_are_found_among_more_than_may_be_added_now(w
     for number in range(1_001):
         world.store.add(TRIGGERS, Trigger(name=f"a{number:04}", type="ON_DEMAND", settings={"Actions": []}))
     world.store.add(TRIGGERS, Trigger(name="z", type="ON_DEMAND", workflow="night", settings={"Actions": []}))
-    assert [each.name for each in world.workflows.triggers("night")] == ["z"]
+    assert [trigger.name for trigger in world.workflows.triggers("night")] == ["z"]
 
 
 def test_a_workflow_crawls_with_one_crawler_twice(world: World) -> None:
@@ -240,8 +240,8 @@ def test_a_workflow_crawls_with_one_crawler_twice(world: World) -> None:
         assert list(world.crawls.states.values()) == ["SUCCEEDED"] * (crawls - 1) + ["RUNNING"]
         world.crawls.states.update(dict.fromkeys(world.crawls.states, "SUCCEEDED"))
     world.tick()
-    found = world.workflows.run("night", run.id)
-    assert (found.status, found.error) == ("COMPLETED", None)
+    workflow_run = world.workflows.run("night", run.id)
+    assert (workflow_run.status, workflow_run.error) == ("COMPLETED", None)
 
 
 def _branches(world: World) -> str:
@@ -293,13 +293,15 @@ def test_a_workflow_is_resumed_at_its_failed_node_and_runs_what_is_downstream(wo
         world.workflows.resume("w", run.id, nodes)
     assert _work(world, run.id, failing=("j5",)) == ["j3", "j5"]
     assert (len(world.crawls.states), world.workflows.run("w", run.id).status) == (0, "COMPLETED")
-    (fifth,) = [each for each in world.store.list(RUNS, "j5", after=None, limit=9) if each.workflow == f"w/{run.id}"]
-    assert [each.partition("/")[0] for each in fifth.predecessors] == ["j3"]
+    (fifth,) = [
+        job_run for job_run in world.store.list(RUNS, "j5", after=None, limit=9) if job_run.workflow == f"w/{run.id}"
+    ]
+    assert [predecessor.partition("/")[0] for predecessor in fifth.predecessors] == ["j3"]
     # A run that resumes another is resumed as well: j4's end is that of the first run.
     world.now += timedelta(minutes=1)
     last, nodes = world.workflows.resume("w", run.id, ["wnode_job_j5"])
     assert (_work(world, last.id), len(world.crawls.states)) == (["j5"], 1)
-    ends = {each["node"]: each["run"] for each in world.workflows.run("w", last.id).ends.values()}
+    ends = {end["node"]: end["run"] for end in world.workflows.run("w", last.id).ends.values()}
     assert [ends[f"wnode_job_j{number}"] for number in range(1, 6)] == [first, first, run.id, first, last.id]
     # And the first one again, with a node and one that follows from it.
     again, nodes = world.workflows.resume("w", first, ["wnode_job_j4", "wnode_job_j2"])

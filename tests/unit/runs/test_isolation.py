@@ -43,17 +43,17 @@ def test_runs_are_refused_where_they_would_reach_what_they_must_not(isolation: I
 
 def test_ports_are_those_of_the_endpoints_the_operator_and_the_job_s_connections_but_the_store_s() -> None:
     isolation = Isolation(account="1", connect=(8752,), closed=(5432,), ports_of=lambda _run: (5432, 3306))
-    found = isolation.confinement(
+    confinement = isolation.confinement(
         RUN,
         RunFolder(Path("/runs/jr")),
         {"HTTPS_PROXY": "http://proxy:3128", "PATH": "/usr/bin"},
         urls=["http://127.0.0.1:8750", "https://lake.example.com", "", "spark://master:7077", "local[*]"],
         spark=True,
     )
-    assert found.connect == (443, 3128, 3306, 7077, 8750, 8752)
-    assert (found.closed, found.local_ports) == ((5432,), True)
-    assert found.write == (Path("/runs/jr/work"), Path("/runs/jr/tmp"), Path("/runs/jr/spark"))
-    assert not {Path("/"), Path("/tmp"), Path("/etc"), Path("/dev"), Path("/runs")} & {*found.read, *found.write}
+    assert confinement.connect == (443, 3128, 3306, 7077, 8750, 8752)
+    assert (confinement.closed, confinement.local_ports) == ((5432,), True)
+    assert confinement.write == (Path("/runs/jr/work"), Path("/runs/jr/tmp"), Path("/runs/jr/spark"))
+    assert not {Path("/"), Path("/tmp"), Path("/etc"), Path("/dev"), Path("/runs")} & {*confinement.read, *confinement.write}
 
 
 @pytest.mark.parametrize(

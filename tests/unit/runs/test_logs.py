@@ -21,15 +21,15 @@ def test_pages_are_bounded_and_lose_nothing(tmp_path: Path) -> None:
     writer.close()
     read, place = [], None
     while (page := read_log(tmp_path, place=place, limit=10_000)).events:
-        assert sum(len(each.message) for each in page.events) <= 1_000_000
-        read += [each.message for each in page.events]
+        assert sum(len(event.message) for event in page.events) <= 1_000_000
+        read += [event.message for event in page.events]
         place = page.end
     assert read == lines
     back: list[str] = []
     place = None
     while (page := read_log(tmp_path, place=place, limit=10_000, backward=True)).events:
-        assert sum(len(each.message) for each in page.events) <= 1_000_000
-        back = [each.message for each in page.events] + back
+        assert sum(len(event.message) for event in page.events) <= 1_000_000
+        back = [event.message for event in page.events] + back
         place = page.begin
     assert back == lines
 
@@ -44,7 +44,7 @@ def searched(folder: Path, **members: Any) -> list[list[tuple[str, str]]]:
     token: dict[str, str] = {}
     while True:
         answer = called(handler, {"logGroupName": GROUP, **members, **token})
-        pages.append([(each["logStreamName"], each["message"]) for each in answer["events"]])
+        pages.append([(event["logStreamName"], event["message"]) for event in answer["events"]])
         if "nextToken" not in answer:
             return pages
         token = {"nextToken": answer["nextToken"]}
@@ -95,15 +95,15 @@ def test_streams_are_listed_by_name_and_by_time(tmp_path: Path) -> None:
         ({"orderBy": "LastEventTime", "descending": True}, ["session_1", "jr_a", "jr_c", "jr_b", "jr_d"]),
         ({"logStreamNamePrefix": "jr_", "orderBy": "LogStreamName"}, ["jr_a", "jr_b", "jr_c", "jr_d"]),
     ):
-        found: list[str] = []
+        results: list[str] = []
         token: dict[str, str] = {}
         while True:
             answer = described(tmp_path, limit=2, **order, **token)
-            found += [each["logStreamName"] for each in answer["logStreams"]]
+            results += [log_stream["logStreamName"] for log_stream in answer["logStreams"]]
             if "nextToken" not in answer:
                 break
             token = {"nextToken": answer["nextToken"]}
-        assert found == expected
+        assert results == expected
     first, *_, empty, _ = described(tmp_path)["logStreams"]
     assert first["arn"] == "arn:aws:logs:us-east-1:000000000000:log-group:/aws-glue/jobs/output:log-stream:jr_a"
     assert first["firstEventTimestamp"] <= first["lastEventTimestamp"] == first["lastIngestionTime"]
@@ -127,7 +127,7 @@ def test_groups_are_listed_by_prefix() -> None:
     handler = logs.operations(None).handlers["DescribeLogGroups"]
 
     def names(**members: Any) -> list[str]:
-        return [each["logGroupName"] for each in called(handler, members)["logGroups"]]
+        return [log_group["logGroupName"] for log_group in called(handler, members)["logGroups"]]
 
     both = ["/aws-glue/jobs/error", "/aws-glue/jobs/output"]
     assert names() == names(logGroupNamePrefix="/aws-glue") == both

@@ -22,11 +22,13 @@ def _run(**settings: object) -> JobRun:
 
 
 def _options(run: JobRun, settings: RunSettings) -> tuple[dict[str, str], list[str]]:
-    found = plan(run, settings, folder=RunFolder(Path("/runs/jr")))
-    arguments = found["command"]["arguments"]
+    results = plan(run, settings, folder=RunFolder(Path("/runs/jr")))
+    arguments = results["command"]["arguments"]
     pairs = list(zip(arguments[2::2], arguments[3::2], strict=False))
     conf = dict(value.split("=", 1) for name, value in pairs if name == "--conf")
-    return {**conf, **{name: value for name, value in pairs if name != "--conf"}}, [each["to"] for each in found["inputs"]]
+    return {**conf, **{name: value for name, value in pairs if name != "--conf"}}, [
+        input_["to"] for input_ in results["inputs"]
+    ]
 
 
 def test_executors_of_a_cluster_are_workers_and_get_modules_and_jars() -> None:

@@ -26,11 +26,15 @@ def test_a_script_sees_no_variable_of_the_server_that_may_be_a_secret(world: Wor
     here = world.runner("here")
     run = world.until(here, world.runs.start("j", RunRequest()).id, "SUCCEEDED")
     (line,) = printed(here, run.id)
-    found = json.loads(line)
+    document = json.loads(line)
     assert "hush" not in line
-    assert (found["TZ"], found["HTTP_PROXY"], "HTTPS_PROXY" in found) == ("Europe/Berlin", "http://proxy:8080", False)
-    assert found["PATH"]
-    own = {name for name in found if name.startswith(("AWS_", "PENSTOCK_"))} - {"AWS_CA_BUNDLE", "PENSTOCK_CACHE"}
+    assert (document["TZ"], document["HTTP_PROXY"], "HTTPS_PROXY" in document) == (
+        "Europe/Berlin",
+        "http://proxy:8080",
+        False,
+    )
+    assert document["PATH"]
+    own = {name for name in document if name.startswith(("AWS_", "PENSTOCK_"))} - {"AWS_CA_BUNDLE", "PENSTOCK_CACHE"}
     assert own == {
         *("AWS_ENDPOINT_URL", "AWS_REGION", "AWS_DEFAULT_REGION", "AWS_EC2_METADATA_DISABLED"),
         *("AWS_CONTAINER_CREDENTIALS_FULL_URI", "AWS_CONTAINER_AUTHORIZATION_TOKEN"),
@@ -41,9 +45,9 @@ def test_a_script_sees_no_variable_of_the_server_that_may_be_a_secret(world: Wor
 def test_the_operator_names_further_variables(world: World) -> None:
     settings = world.settings("here", environment=("ORACLE_HOME", "HTTPS_PROXY"))
     inherited = {"ORACLE_HOME": "/opt", "PGPASSWORD": "hush", "HTTPS_PROXY": f"http://{LOGIN}proxy"}
-    found = clean_environment(settings, inherited, token="t")
-    assert found.items() >= {"ORACLE_HOME": "/opt", "HTTPS_PROXY": f"http://{LOGIN}proxy"}.items()
-    assert "PGPASSWORD" not in found
+    results = clean_environment(settings, inherited, token="t")
+    assert results.items() >= {"ORACLE_HOME": "/opt", "HTTPS_PROXY": f"http://{LOGIN}proxy"}.items()
+    assert "PGPASSWORD" not in results
 
 
 PROCESSES = """
@@ -74,9 +78,9 @@ def test_the_arguments_of_a_run_are_in_no_list_of_processes(world: World) -> Non
     script = kept.work / "script.py"
     lines = printed(here, run.id, "error")
     assert lines[:2] == ["Traceback (most recent call last):", f'  File "{script}", line 12, in <module>']
-    found = world.store.get(RUNS, run.id)
-    assert found is not None
-    assert found.error == "Error Category: UNCLASSIFIED_ERROR; Failed Line Number: 12; ValueError: hush (script.py)"
+    job_run = world.store.get(RUNS, run.id)
+    assert job_run is not None
+    assert job_run.error == "Error Category: UNCLASSIFIED_ERROR; Failed Line Number: 12; ValueError: hush (script.py)"
 
 
 def test_a_run_is_stopped_and_timed_out_while_its_script_is_fetched(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -79,13 +79,13 @@ def test_two_runners_start_a_run_once(world: World) -> None:
         barrier.wait()
         runner.tick()
 
-    threads = [threading.Thread(target=tick, args=(each,)) for each in runners]
+    threads = [threading.Thread(target=tick, args=(job_runner,)) for job_runner in runners]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert sum(len(each._children) for each in runners) == 1
-    owner = next(each for each in runners if each._children)
+    assert sum(len(job_runner._children) for job_runner in runners) == 1
+    owner = next(job_runner for job_runner in runners if job_runner._children)
     world.until(owner, runs[0].id, "SUCCEEDED")
 
 
@@ -113,8 +113,8 @@ def test_a_run_takes_no_longer_than_its_timeout(world: World) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(RunFolder, "prepare", shorter)
         here.tick()
-    found = world.until(here, run.id, "TIMEOUT")
-    assert found.error == "The run took longer than its Timeout of 1 minutes."
+    job_run = world.until(here, run.id, "TIMEOUT")
+    assert job_run.error == "The run took longer than its Timeout of 1 minutes."
 
 
 def test_the_folders_of_deleted_runs_are_removed(world: World) -> None:
@@ -123,7 +123,7 @@ def test_the_folders_of_deleted_runs_are_removed(world: World) -> None:
     world.until(here, "jr_kept", "SUCCEEDED")
     (world.folder / "here/jr_gone/work").mkdir(parents=True)
     here.sweep()
-    assert [each.name for each in (world.folder / "here").iterdir()] == ["jr_kept"]
+    assert [path.name for path in (world.folder / "here").iterdir()] == ["jr_kept"]
 
 
 def test_a_machine_that_comes_back_ends_the_runs_that_were_given_up(world: World) -> None:
@@ -187,8 +187,8 @@ print(*found, flush=True)
         assert begun is not None
         os.kill(begun["pid"], signal.SIGKILL)
     world.until(here, run.id, "FAILED" if killed else "SUCCEEDED")
-    left = [int(each) for each in printed(here, run.id)[0].split()]
-    assert wait_until(lambda: not any(_lives(each) for each in left), seconds=240)
+    left = [int(part) for part in printed(here, run.id)[0].split()]
+    assert wait_until(lambda: not any(_lives(number) for number in left), seconds=240)
 
 
 def _lives(pid: int) -> bool:
@@ -233,9 +233,9 @@ def test_workflows_runs_and_sessions_are_forgotten_as_runs_of_jobs_are(world: Wo
         end = {"state": "STOPPED", "completed": ended, "handled": True}
         world.store.add(RUNS, replace(run, **end) if ended else run)  # type: ignore[arg-type]
     here.sweep()
-    kept = [each.id for each in world.store.list(WORKFLOW_RUNS, "night", after=None, limit=9)]
+    kept = [workflow_run.id for workflow_run in world.store.list(WORKFLOW_RUNS, "night", after=None, limit=9)]
     assert kept == ["wr_running", "wr_young"]
-    assert [each.id for each in world.store.list(SESSIONS, "", after=None, limit=9)] == ["running", "young"]
+    assert [session.id for session in world.store.list(SESSIONS, "", after=None, limit=9)] == ["running", "young"]
     assert world.store.get(RUNS, session_run("old")) is None
     assert [world.store.get(STATEMENTS, f"{name}/1") is None for name in ("old", "young", "running")] == [True, False, False]
 

@@ -19,13 +19,13 @@ def wheel(folder: Path, name: str, version: str, *, text: str = "", needs: str =
         f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: t\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
     }
     digests = {
-        path: base64.urlsafe_b64encode(hashlib.sha256(each.encode()).digest()).rstrip(b"=").decode()
-        for path, each in files.items()
+        path: base64.urlsafe_b64encode(hashlib.sha256(file.encode()).digest()).rstrip(b"=").decode()
+        for path, file in files.items()
     }
-    record = "".join(f"{path},sha256={digests[path]},{len(each)}\n" for path, each in files.items())
+    record = "".join(f"{path},sha256={digests[path]},{len(file)}\n" for path, file in files.items())
     files[f"{info}/RECORD"] = f"{record}{info}/RECORD,,\n"
     made = folder / f"{name}-{version}-py3-none-any.whl"
     with zipfile.ZipFile(made, "w") as archive:
-        for path, each in files.items():
-            archive.writestr(zipfile.ZipInfo(path), each)
+        for path, file in files.items():
+            archive.writestr(zipfile.ZipInfo(path), file)
     return made

@@ -92,8 +92,8 @@ def confined(folder: Path, **further: Any) -> dict[str, Any]:
         [sys.executable, "-P", "-c", PROGRAM, json.dumps(given)], capture_output=True, cwd=folder, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
+    document: dict[str, Any] = json.loads(done.stdout)
+    return document
 
 
 def test_a_confined_process_is_refused_whatever_is_not_its_own(tmp_path: Path) -> None:
@@ -103,7 +103,7 @@ def test_a_confined_process_is_refused_whatever_is_not_its_own(tmp_path: Path) -
     (own / "link").symlink_to(closed)
     with socket.create_server(("127.0.0.1", 0)) as one, socket.create_server(("127.0.0.1", 0)) as other:
         ports = {"open": one.getsockname()[1], "closed": other.getsockname()[1]}
-        found = confined(
+        results = confined(
             own,
             confinement={"connect": (ports["open"],), "local_ports": True, "closed": (ports["closed"],)},
             calls=[*seccomp.REFUSED, *seccomp.WITHOUT_EFFECT],
@@ -129,9 +129,9 @@ def test_a_confined_process_is_refused_whatever_is_not_its_own(tmp_path: Path) -
                 "kernel": ("/proc/sys/kernel/core_pattern", os.O_WRONLY),
             },
         )
-    allowed = {name for name, error in found.items() if error == 0}
+    allowed = {name for name, error in results.items() if error == 0}
     assert allowed == {
-        *({*seccomp.WITHOUT_EFFECT, *seccomp.TIMES} & {*found}),
+        *({*seccomp.WITHOUT_EFFECT, *seccomp.TIMES} & {*results}),
         "touch",
         *("prlimit64 of its own", "pair 1", "pair 5", "connect open", "listen open", "listen anywhere", "chmod", "fork"),
         *("read own", "hosts", "null", "interpreter", "its own environment"),
@@ -139,16 +139,16 @@ def test_a_confined_process_is_refused_whatever_is_not_its_own(tmp_path: Path) -
         *(f"socket {family} 2 {protocol}" for family in (2, 10) for protocol in (0, 17)),
         *("socket 16 2 0", "socket 16 3 0"),
     }
-    assert {name: found[name] for name in seccomp.REFUSED if name in found and found[name] != 1} == {}
+    assert {name: results[name] for name in seccomp.REFUSED if name in results and results[name] != 1} == {}
     assert closed.read_text() == "secret"
     assert closed.stat().st_mode & 0o7 != 0o7  # chmod had no effect
-    assert found["status"] == ["0000000000000000", "0000000000000000", "1"]
+    assert results["status"] == ["0000000000000000", "0000000000000000", "1"]
 
 
 def test_a_process_without_ports_listens_nowhere_and_connects_nowhere(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as one:
-        found = confined(tmp_path, ports={"any": one.getsockname()[1]}, closed=str(tmp_path / "x"))
-    assert (found["connect any"], found["listen any"], found["listen anywhere"], found["fork"]) == (13, 13, 13, 0)
+        results = confined(tmp_path, ports={"any": one.getsockname()[1]}, closed=str(tmp_path / "x"))
+    assert (results["connect any"], results["listen any"], results["listen anywhere"], results["fork"]) == (13, 13, 13, 0)
 
 
 def test_a_confinement_is_a_document() -> None:

@@ -54,8 +54,8 @@ def test_fields_of_a_record() -> None:
         {"name": "state", "type": {**state, "symbols": ["ON_TIME", "GONE"]}},
         {"name": "carrier", "type": ["null", "string"], "default": None},
     )
-    found = difference(old, new)
-    assert told(found) == [
+    schema_diff = difference(old, new)
+    assert told(schema_diff) == [
         ("added", "doc", "/id", None, "The number."),
         ("changed", "type", "/id", "int", "long"),
         ("removed", "field", "/gate", "string", None),
@@ -63,14 +63,21 @@ def test_fields_of_a_record() -> None:
         ("added", "symbol", "/state", None, "GONE"),
         ("added", "field", "/carrier", None, "union of null, string = null"),
     ]
-    assert charges(found) == {
+    assert charges(schema_diff) == {
         ("/gate", "field"): [("FORWARD", "READER_FIELD_MISSING_DEFAULT_VALUE")],
         ("/id", "type"): [("FORWARD", "TYPE_MISMATCH")],
         ("/state", "symbol"): [("FORWARD", "MISSING_ENUM_SYMBOLS")],
     }
-    removed = next(change for change in found.changes if change.old == "LATE")
+    removed = next(change for change in schema_diff.changes if change.old == "LATE")
     assert [item.direction for item in removed.breaks] == ["BACKWARD"]
-    assert found.to_json()["broken_modes"] == ["BACKWARD", "BACKWARD_ALL", "FORWARD", "FORWARD_ALL", "FULL", "FULL_ALL"]
+    assert schema_diff.to_json()["broken_modes"] == [
+        "BACKWARD",
+        "BACKWARD_ALL",
+        "FORWARD",
+        "FORWARD_ALL",
+        "FULL",
+        "FULL_ALL",
+    ]
 
 
 def test_a_default_symbol_troubles_nobody_unless_it_goes() -> None:
@@ -92,27 +99,27 @@ def test_a_type_that_two_fields_share_changes_once() -> None:
         leg = {"type": "record", "name": "Leg", "fields": [{"name": "miles", "type": kind}]}
         return flight({"name": first, "type": leg}, {"name": second, "type": "Leg"})
 
-    found = difference(legs("int", "out", "back"), legs("string", "back", "out"))
-    assert [change[:3] for change in told(found)] == [
+    schema_diff = difference(legs("int", "out", "back"), legs("string", "back", "out"))
+    assert [change[:3] for change in told(schema_diff)] == [
         ("changed", "type", "/out/miles"),
         ("changed", "order of fields", "/"),
     ]
     # The new schema meets the type at /back first, and says so; it is the same change.
-    assert charges(found) == {("/out/miles", "type"): [("BACKWARD", "TYPE_MISMATCH"), ("FORWARD", "TYPE_MISMATCH")]}
-    assert {item.incompatibility.path for item in found.breaks} == {"/back/miles", "/out/miles"}
+    assert charges(schema_diff) == {("/out/miles", "type"): [("BACKWARD", "TYPE_MISMATCH"), ("FORWARD", "TYPE_MISMATCH")]}
+    assert {item.incompatibility.path for item in schema_diff.breaks} == {"/back/miles", "/out/miles"}
 
 
 def test_unions_and_what_is_in_them() -> None:
     inner = {"type": "record", "name": "Gate", "fields": [{"name": "no", "type": "int"}]}
     wider = {**inner, "fields": [*inner["fields"], {"name": "hall", "type": "string"}]}
-    found = difference(
+    schema_diff = difference(
         flight({"name": "gate", "type": ["null", inner]}), flight({"name": "gate", "type": ["null", "string", wider]})
     )
-    assert told(found) == [
+    assert told(schema_diff) == [
         ("added", "field", "/gate/hall", None, "string"),
         ("added", "branch", "/gate", None, "string"),
     ]
-    assert charges(found) == {
+    assert charges(schema_diff) == {
         ("/gate", "branch"): [("FORWARD", "MISSING_UNION_BRANCH")],
         ("/gate/hall", "field"): [("BACKWARD", "READER_FIELD_MISSING_DEFAULT_VALUE")],
     }
@@ -121,9 +128,9 @@ def test_unions_and_what_is_in_them() -> None:
 
 
 def test_order_alone() -> None:
-    found = difference(flight({"name": "a", "type": ["null", "int"]}), flight({"name": "a", "type": ["int", "null"]}))
-    assert told(found) == [("changed", "order of branches", "/a", "null, int", "int, null")]
-    assert found.breaks == ()
+    schema_diff = difference(flight({"name": "a", "type": ["null", "int"]}), flight({"name": "a", "type": ["int", "null"]}))
+    assert told(schema_diff) == [("changed", "order of branches", "/a", "null, int", "int, null")]
+    assert schema_diff.breaks == ()
 
 
 def test_json_keywords() -> None:
@@ -135,14 +142,14 @@ def test_json_keywords() -> None:
     new = {**old, "properties": {**old["properties"], "id": {"type": "integer", "maximum": 5, "title": "No"}}}  # type: ignore[dict-item]
     new["definitions"] = {"N": {"type": "string", "maxLength": 3}}
     new["required"] = ["id", "a/b"]
-    found = difference({**old, "definitions": {"N": {"type": "string"}}}, new, "JSON")
-    assert told(found) == [
+    schema_diff = difference({**old, "definitions": {"N": {"type": "string"}}}, new, "JSON")
+    assert told(schema_diff) == [
         ("added", "maxLength", "/definitions/N/maxLength", None, "3"),
         ("added", "maximum", "/properties/id/maximum", None, "5"),
         ("added", "title", "/properties/id/title", None, '"No"'),
         ("added", "required", "/required/a~1b", None, '"a/b"'),
     ]
-    assert charges(found) == {
+    assert charges(schema_diff) == {
         ("/definitions/N/maxLength", "maxLength"): [("BACKWARD", "MAX_LENGTH_ADDED")],
         ("/properties/id/maximum", "maximum"): [("BACKWARD", "MAXIMUM_ADDED")],
         ("/required/a~1b", "required"): [("BACKWARD", "REQUIRED_ATTRIBUTE_ADDED")],
@@ -164,14 +171,14 @@ def test_json_keywords() -> None:
 def test_rules_about_types_are_charged_to_what_says_types(
     old: dict[str, Any], new: dict[str, Any], guilty: set[str]
 ) -> None:
-    found = difference(old, new, "JSON")
-    assert {change.path for change in found.changes if change.breaks} == guilty
-    assert len(found.changes) > len(guilty)
+    schema_diff = difference(old, new, "JSON")
+    assert {change.path for change in schema_diff.changes if change.breaks} == guilty
+    assert len(schema_diff.changes) > len(guilty)
 
 
 def test_json_null_is_not_nothing() -> None:
-    found = difference({"default": None}, {"default": 1}, "JSON")
-    assert told(found) == [("changed", "default", "/default", "null", "1")]
+    schema_diff = difference({"default": None}, {"default": 1}, "JSON")
+    assert told(schema_diff) == [("changed", "default", "/default", "null", "1")]
     assert told(difference({}, {"const": None}, "JSON")) == [("added", "const", "/const", None, "null")]
     assert told(difference({"const": True}, {"const": 1}, "JSON")) == [("changed", "const", "/const", "true", "1")]
 
@@ -185,8 +192,8 @@ def test_protobuf_fields_are_known_by_number() -> None:
         message Flight { string id = 1; string door = 2; oneof at { string a = 3; } repeated int32 legs = 5; }
         enum State { UNKNOWN = 0; LATE = 1; GONE = 2; }
         service Desk { rpc Find(Flight) returns (stream Flight); }"""
-    found = difference(old, new, "PROTOBUF")
-    assert told(found) == [
+    schema_diff = difference(old, new, "PROTOBUF")
+    assert told(schema_diff) == [
         ("changed", "field", "/Flight/id", "int32 id = 1", "string id = 1"),
         ("changed", "field", "/Flight/door", "string gate = 2", "string door = 2"),
         ("removed", "field", "/Flight/b", "string b = 4 in oneof at", None),
@@ -201,7 +208,7 @@ def test_protobuf_fields_are_known_by_number() -> None:
         ),
     ]
     scalar = "FIELD_SCALAR_KIND_CHANGED"
-    assert charges(found) == {
+    assert charges(schema_diff) == {
         ("/Flight/id", "field"): [("BACKWARD", scalar), ("FORWARD", scalar)],
         ("/Flight/b", "field"): [("BACKWARD", "ONEOF_FIELD_REMOVED")],
         ("/Desk/Find", "method"): [("BACKWARD", "RPC_SIGNATURE_CHANGED"), ("FORWARD", "RPC_SIGNATURE_CHANGED")],
@@ -227,37 +234,37 @@ def test_a_field_that_leaves_a_oneof_is_removed_from_it() -> None:
 def test_a_rule_may_speak_of_a_field_by_its_old_name() -> None:
     texts = [f'syntax = "proto3"; message F {{ {field}; }}' for field in ("int32 gate = 1", "string door = 1")]
     old, new = texts
-    found = difference(old, new, "PROTOBUF")
+    schema_diff = difference(old, new, "PROTOBUF")
     kind = "FIELD_SCALAR_KIND_CHANGED"
-    assert charges(found) == {("/F/door", "field"): [("BACKWARD", kind), ("FORWARD", kind)]}
-    assert [item.incompatibility.path for item in found.breaks] == ["/F/door", "/F/gate"]
+    assert charges(schema_diff) == {("/F/door", "field"): [("BACKWARD", kind), ("FORWARD", kind)]}
+    assert [item.incompatibility.path for item in schema_diff.breaks] == ["/F/door", "/F/gate"]
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda claim: f"{claim.data_format}-{claim.line}-{claim.api}")
 def test_the_pages_examples_are_charged_to_a_change(pair: Claim) -> None:
     rules, reader = APIS[pair.api], format_of(pair.data_format)
     old, new = (reader.parse(text, pair.references) for text in (pair.old, pair.new))
-    found = compare(old, new, rules)
-    assert (found.changes == ()) == (old.fingerprint == new.fingerprint)
+    schema_diff = compare(old, new, rules)
+    assert (schema_diff.changes == ()) == (old.fingerprint == new.fingerprint)
     verdict = check(reader, CompatibilityMode.FULL, new, [(1, old)], rules)
     expected = {(item.direction, item.incompatibility) for item in verdict.conflicts}
-    assert {(item.direction, item.incompatibility) for item in found.breaks} == expected
+    assert {(item.direction, item.incompatibility) for item in schema_diff.breaks} == expected
     # What an imported file says changed in no line of the two definitions themselves.
-    assert not found.elsewhere or "import" in pair.new
+    assert not schema_diff.elsewhere or "import" in pair.new
 
 
 @settings(max_examples=150, deadline=None)
 @given(old=records(), new=records(), seed=st.integers(0, 99))
 def test_avro_changes_are_there_exactly_where_the_meaning_differs(old: Any, new: Any, seed: int) -> None:
     first, second = parse(old), parse(new)
-    found = compare(first, second)
-    assert bool(found.changes) == (first.fingerprint != second.fingerprint)
-    assert all(change.part != "definition" for change in found.changes)
+    schema_diff = compare(first, second)
+    assert bool(schema_diff.changes) == (first.fingerprint != second.fingerprint)
+    assert all(change.part != "definition" for change in schema_diff.changes)
     assert compare(first, parse(respelled(old, seed))).changes == ()
     mirrored = compare(second, first)
-    assert sorted((change.path, change.part, change.old or "", change.new or "") for change in found.changes) == sorted(
-        (change.path, change.part, change.new or "", change.old or "") for change in mirrored.changes
-    )
+    assert sorted(
+        (change.path, change.part, change.old or "", change.new or "") for change in schema_diff.changes
+    ) == sorted((change.path, change.part, change.new or "", change.old or "") for change in mirrored.changes)
 
 
 @settings(max_examples=150, deadline=None)
@@ -267,9 +274,9 @@ def test_json_changes_are_there_exactly_where_the_meaning_differs(seed: int) -> 
     made = schema(random)
     definition = schema(random, 1)
     first, second = (parse(with_definitions(random, item, definition, 7), "JSON") for item in (made, edited(random, made)))
-    found = compare(first, second)
-    assert bool(found.changes) == (first.fingerprint != second.fingerprint)
-    assert all(change.part != "definition" for change in found.changes)
+    schema_diff = compare(first, second)
+    assert bool(schema_diff.changes) == (first.fingerprint != second.fingerprint)
+    assert all(change.part != "definition" for change in schema_diff.changes)
 
 
 def test_two_formats_have_nothing_to_compare() -> None:

@@ -123,7 +123,7 @@ def test_a_deleted_secret_can_be_restored_until_its_day(service: SecretsService,
     with pytest.raises(InvalidSecretRequest, match="already scheduled for deletion"):
         service.create(ACCOUNT, "a", value=ONE)
     assert service.list(ACCOUNT) == []
-    assert [each.name for each in service.list(ACCOUNT, include_deleted=True)] == ["a"]
+    assert [item.name for item in service.list(ACCOUNT, include_deleted=True)] == ["a"]
     assert service.describe(ACCOUNT, "a").deletion is not None
     service.restore(ACCOUNT, "a")
     assert service.value(ACCOUNT, "a")[1].value == ONE

@@ -35,10 +35,10 @@ def by_aws(data: bytes) -> list[UserRecord]:
             "data": base64.b64encode(data),
         }
     }
-    found: list[dict[str, Any]] = [part["kinesis"] for part in deaggregate_records(record)]
-    assert all(part["aggregated"] for part in found)
+    results: list[dict[str, Any]] = [part["kinesis"] for part in deaggregate_records(record)]
+    assert all(part["aggregated"] for part in results)
     return [
-        UserRecord(part["partitionKey"], base64.b64decode(part["data"]), part["explicitHashKey"] or None) for part in found
+        UserRecord(part["partitionKey"], base64.b64decode(part["data"]), part["explicitHashKey"] or None) for part in results
     ]
 
 

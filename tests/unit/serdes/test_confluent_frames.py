@@ -67,15 +67,15 @@ class Registry:
     def text(self, schema_id: int | UUID) -> SchemaText:
         self.calls += 1
         try:
-            found = (
+            schema = (
                 self.theirs.get_schema_by_guid(str(schema_id))
                 if isinstance(schema_id, UUID)
                 else self.theirs.get_schema(schema_id)
             )
         except Exception as error:
             raise NotFound(str(error)) from error
-        kind = found.schema_type or "AVRO"
-        return SchemaText(definition=str(found.schema_str), data_format=kind, references=self.references)
+        kind = schema.schema_type or "AVRO"
+        return SchemaText(definition=str(schema.schema_str), data_format=kind, references=self.references)
 
     def find(self, subject: str, definition: str, data_format: str = "AVRO") -> tuple[int, UUID | None]:
         return _ids(self.theirs.lookup_schema(subject, Schema(definition, data_format)))

@@ -23,8 +23,8 @@ def test_bytes_are_those_of_the_specification() -> None:
 
 @given(st.uuids(), st.binary(max_size=200), st.sampled_from(frame.Compression))
 def test_round_trip(version_id: UUID, payload: bytes, compression: frame.Compression) -> None:
-    found = frame.decode(frame.encode(version_id, payload, compression))
-    assert (found.version_id, found.payload, found.compression) == (version_id, payload, compression)
+    result = frame.decode(frame.encode(version_id, payload, compression))
+    assert (result.version_id, result.payload, result.compression) == (version_id, payload, compression)
 
 
 @pytest.mark.parametrize("size", range(18))

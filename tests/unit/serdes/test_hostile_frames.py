@@ -144,8 +144,8 @@ HOSTILE_DEFINITIONS = {
 
 def test_definitions_from_a_hostile_registry() -> None:
     cases = [(text, *build(b"\x02")) for text in HOSTILE_DEFINITIONS.values() for build in FRAMES.values()]
-    found = dict(zip([name for name in HOSTILE_DEFINITIONS for _ in FRAMES], outcomes(cases), strict=True))
-    assert set(found.values()) <= {"unreadable-schema", "truncated-payload", "malformed-payload"}, found
+    results = dict(zip([name for name in HOSTILE_DEFINITIONS for _ in FRAMES], outcomes(cases), strict=True))
+    assert set(results.values()) <= {"unreadable-schema", "truncated-payload", "malformed-payload"}, results
 
 
 class Source:

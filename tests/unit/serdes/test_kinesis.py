@@ -48,8 +48,8 @@ def test_aggregated_records_are_taken_apart(registry: FakeRegistry, write: Kines
     users = [write.user_record("orders", {"a": number}, f"k{number}") for number in range(3)]
     (entry,) = aggregated(users, Aggregator())
     plain = write.record("orders", {"a": 9}, "k9")
-    found = list(KinesisDeserializer(source=registry).records([got(entry, "1"), got(plain, "2")]))
-    assert [(item.sequence_number, item.subsequence, item.partition_key, item.value["a"]) for item in found] == [
+    kinesis_values = list(KinesisDeserializer(source=registry).records([got(entry, "1"), got(plain, "2")]))
+    assert [(item.sequence_number, item.subsequence, item.partition_key, item.value["a"]) for item in kinesis_values] == [
         ("1", 0, "k0", 0),
         ("1", 1, "k1", 1),
         ("1", 2, "k2", 2),
@@ -66,13 +66,13 @@ def test_errors_name_stream_shard_and_sequence_number(registry: FakeRegistry, wr
     damaged = {**got(entry, "51"), "Data": entry["Data"][:-1]}
     read = KinesisDeserializer(source=registry)
     refused: list[tuple[SerdeError, UserRecord]] = []
-    found = read.records(
+    records = read.records(
         [got(entry, "50"), damaged, got(good, "52")],
         stream="orders",
         shard="shardId-000000000000",
         on_error=lambda error, record: refused.append((error, record)),
     )
-    assert [item.sequence_number for item in found] == ["50", "52"]
+    assert [item.sequence_number for item in records] == ["50", "52"]
     (first, part), (second, whole) = refused
     assert (first.reason, first.topic, first.partition, first.offset) == (
         "truncated-payload",

@@ -9,7 +9,7 @@ def test_a_reader_keeps_as_many_versions_as_it_is_told_and_asks_for_the_others_a
     registry = FakeRegistry()
     schemas = AvroSchemas()
     versions = [registry.add(definition) for definition in ('"int"', '"long"', '"double"')]
-    messages = [message_writer(each.id, schemas.parse(each.definition))(1) for each in versions]
+    messages = [message_writer(version.id, schemas.parse(version.definition))(1) for version in versions]
     reader = MessageReader(registry, cache_size=2)
     assert [reader.read(message) for message in messages] == [1, 1, 1]
     assert [reader.knows(message) for message in messages] == [False, True, True]

@@ -113,7 +113,7 @@ def test_the_bounds_use_nothing_of_what_serves_behind_them(inner: Any, monkeypat
             await reader.readuntil(b"ok")
         assert server.bodies == [2, 2]
         writer.write(b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\n{")
-        await until(lambda: any(each.under_way for each in server.waiting.since))
+        await until(lambda: any(bounded_protocol.under_way for bounded_protocol in server.waiting.since))
         server.waiting.sweep(asyncio.get_running_loop().time() + 61)
         assert b"408 " in (await reader.read())
         await until(lambda: server.gone == 1)

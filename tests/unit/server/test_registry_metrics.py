@@ -37,15 +37,15 @@ def test_versions_are_counted_by_format(tmp_path: Path) -> None:
     counted = count_versions(database)
     world.services.close()
     assert counted == {("AVRO", False): 1, ("AVRO", True): 1, ("JSON", False): 1}
-    found = _values(registry_metrics(counted, succeeded=7, failed=2))
-    assert found["kafka_schema_registry_registered_count"] == 3
-    assert found["kafka_schema_registry_deleted_count"] == 1
-    assert found["kafka_schema_registry_avro_schemas_created"] == 2
-    assert found["kafka_schema_registry_avro_schemas_deleted"] == 1
-    assert found["kafka_schema_registry_protobuf_schemas_created"] == 0
-    assert found["kafka_schema_registry_api_success_count"] == 7
-    assert found["kafka_schema_registry_api_failure_count"] == 2
-    assert found["kafka_schema_registry_master_slave_role"] == 1
+    results = _values(registry_metrics(counted, succeeded=7, failed=2))
+    assert results["kafka_schema_registry_registered_count"] == 3
+    assert results["kafka_schema_registry_deleted_count"] == 1
+    assert results["kafka_schema_registry_avro_schemas_created"] == 2
+    assert results["kafka_schema_registry_avro_schemas_deleted"] == 1
+    assert results["kafka_schema_registry_protobuf_schemas_created"] == 0
+    assert results["kafka_schema_registry_api_success_count"] == 7
+    assert results["kafka_schema_registry_api_failure_count"] == 2
+    assert results["kafka_schema_registry_master_slave_role"] == 1
 
 
 def test_requests_of_the_registrys_api_are_counted() -> None:

@@ -26,9 +26,9 @@ def sealer(tmp_path: Path) -> Sealer:
 def test_only_the_bootstrap_key_is_known_before_a_server_has_prepared_the_store(sealer: Sealer) -> None:
     database = Database("sqlite://")
     keys = BootstrapKeys(database, sealer, KEY, ACCOUNT)
-    found = keys.get(KEY.access_key_id)
-    assert found is not None
-    assert (found.principal, found.secret_access_key) == (root_arn(ACCOUNT), KEY.secret_access_key)
+    key = keys.get(KEY.access_key_id)
+    assert key is not None
+    assert (key.principal, key.secret_access_key) == (root_arn(ACCOUNT), KEY.secret_access_key)
     assert keys.get("AKIAOTHER") is None
     database.close()
 
@@ -48,9 +48,9 @@ def test_a_root_key_that_was_removed_or_deactivated_is_not_taken(database: Datab
     )
     assert keys.get(KEY.access_key_id) is not None
     store.set_active(KEY.access_key_id, active=False)
-    found = keys.get(KEY.access_key_id)
-    assert found is not None
-    assert not found.active
+    key = keys.get(KEY.access_key_id)
+    assert key is not None
+    assert not key.active
     store.remove(KEY.access_key_id)
     assert keys.get(KEY.access_key_id) is None
 

@@ -56,7 +56,7 @@ def test_makes_a_key_once_and_only_for_its_owner(tmp_path: Path) -> None:
     for thread in threads:
         thread.join()
     assert len(keys) == 8
-    assert all(each == MasterKeys.load(path) for each in keys)
+    assert all(key == MasterKeys.load(path) for key in keys)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert list(path.parent.iterdir()) == [path]
 

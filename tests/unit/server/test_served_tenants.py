@@ -45,7 +45,7 @@ def test_work_is_begun_for_all_accounts_and_for_those_that_come_later(caplog: An
         running: Any = tenants.running(account)
         assert running.done == ["recover", "begin"], account
     complaints = [record.getMessage() for record in caplog.records]
-    assert complaints == [f"the work of account {each} could not be begun" for each in ("broken", "full")]
+    assert complaints == [f"the work of account {name} could not be begun" for name in ("broken", "full")]
     tenants.close()
     assert late.done[2:] == ["close"]
     assert tenants.get("after") is None

@@ -26,8 +26,8 @@ def of_sync(environment: dict[str, str]) -> Path:
     loader = SourceFileLoader("sync_tool_for_cache", str(ROOT / "tools" / "sync"))
     tool = module_from_spec(spec_from_loader("sync_tool_for_cache", loader))  # type: ignore[arg-type]
     loader.exec_module(tool)
-    found: Path = tool.cache_folder(environment)
-    return found
+    path: Path = tool.cache_folder(environment)
+    return path
 
 
 @pytest.mark.parametrize(

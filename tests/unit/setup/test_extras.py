@@ -16,20 +16,20 @@ SERVER = {"alembic", "duckdb", "sqlalchemy", "sqlglot", "starlette", "uvicorn"}
 
 def closure(extra: str) -> set[str]:
     """Every package that ``penstock[extra]`` brings, itself left out."""
-    found: set[str] = set()
+    results: set[str] = set()
     seen: set[tuple[str, str]] = set()
     todo = [("penstock", extra)]
     while todo:
-        name, wanted = todo.pop()
-        if (name, wanted) in seen:
+        name, expected = todo.pop()
+        if (name, expected) in seen:
             continue
-        seen.add((name, wanted))
+        seen.add((name, expected))
         for requirement in map(Requirement, requires(name) or []):
-            if requirement.marker is None or requirement.marker.evaluate({"extra": wanted}):
+            if requirement.marker is None or requirement.marker.evaluate({"extra": expected}):
                 needed = canonicalize_name(requirement.name)
-                found.add(needed)
-                todo += [(needed, each) for each in ("", *requirement.extras)]
-    return found - {"penstock"}
+                results.add(needed)
+                todo += [(needed, item) for item in ("", *requirement.extras)]
+    return results - {"penstock"}
 
 
 def locked(name: str) -> dict[str, str]:
@@ -52,9 +52,9 @@ def locked(name: str) -> dict[str, str]:
     ],
 )
 def test_an_extra_brings_what_it_needs_and_no_more(extra: str, brings: set[str], leaves: set[str]) -> None:
-    found = closure(extra)
-    assert brings <= found
-    assert not leaves & found
+    results = closure(extra)
+    assert brings <= results
+    assert not leaves & results
 
 
 def test_all_is_every_other_extra_together() -> None:

@@ -30,13 +30,13 @@ def tracked() -> list[Path]:
 @pytest.mark.parametrize("what", FORBIDDEN)
 def test_no_tracked_file_holds(what: str) -> None:
     pattern = re.compile(FORBIDDEN[what])
-    found = [
+    results = [
         f"{path.relative_to(ROOT)}:{number}: {match[0]}"
         for path in tracked()
         for number, line in enumerate(path.read_text(errors="replace").splitlines(), start=1)
         if (match := pattern.search(line))
     ]
-    assert found == []
+    assert results == []
 
 
 def generated(path: Path) -> bool:

@@ -62,7 +62,7 @@ class Catalog:
 
     def columns(self) -> list[tuple[str, str]]:
         assert self.current is not None
-        return [(each["Name"], each["Type"]) for each in self.current["StorageDescriptor"]["Columns"]]
+        return [(column["Name"], column["Type"]) for column in self.current["StorageDescriptor"]["Columns"]]
 
 
 def target(catalog: Catalog, *, create: bool = True) -> CatalogTable:

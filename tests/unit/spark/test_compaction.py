@@ -128,7 +128,10 @@ def test_small_files_become_one_and_the_old_ones_go_after_the_grace_time() -> No
     assert len(world.files.walk(f"{TABLE}/day=1")) == 3
     assert world.compactor(CompactionSettings(grace=60), now=2e9 + 59).run() == []
     deleted = world.compactor(CompactionSettings(grace=60), now=2e9 + 60).run()
-    assert [(each.partition, each.done) for each in deleted] == [("day=1", "deleted"), ("day=2", "deleted")]
+    assert [(partition_report.partition, partition_report.done) for partition_report in deleted] == [
+        ("day=1", "deleted"),
+        ("day=2", "deleted"),
+    ]
     assert world.files.walk(f"{TABLE}/day=1") == {}
     assert world.read("1") == [0, 1, 2]
     assert world.compactor(CompactionSettings(), now=2e9 + 9999).run() == [], "one file is not compacted"
@@ -149,7 +152,7 @@ def test_a_dry_run_changes_nothing() -> None:
     world = made()
     before = dict(world.files.files)
     reports = world.compactor(CompactionSettings()).run(dry_run=True)
-    assert [(each.done, each.files_before, each.files_after) for each in reports] == [("planned", 3, None)] * 2
+    assert [(report.done, report.files_before, report.files_after) for report in reports] == [("planned", 3, None)] * 2
     assert world.files.files == before
 
 

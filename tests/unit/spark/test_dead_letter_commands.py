@@ -46,8 +46,8 @@ def lake(tmp_path: Path) -> Path:
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     with pytest.raises(SystemExit) as caught:
         main(["dlq", *arguments])
-    found = capsys.readouterr()
-    return found.out if not caught.value.code else f"exit {caught.value.code}: {found.err}"
+    result = capsys.readouterr()
+    return result.out if not caught.value.code else f"exit {caught.value.code}: {result.err}"
 
 
 def test_letters_are_counted_by_day_and_reason_without_those_in_staging(
@@ -89,9 +89,9 @@ def test_a_wrong_table_is_one_sentence(
     lake: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], message: str
 ) -> None:
     extra = () if arguments == ("replay",) else ("--lake", str(lake))
-    found = run(capsys, *arguments, *extra)
-    assert message in found
-    assert "Traceback" not in found
+    result = run(capsys, *arguments, *extra)
+    assert message in result
+    assert "Traceback" not in result
 
 
 def test_the_page_lists_the_columns_of_the_table() -> None:

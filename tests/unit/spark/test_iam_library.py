@@ -18,5 +18,5 @@ def test_only_pipelines_that_log_in_by_iam_need_the_library() -> None:
     by_iam = parse_pipeline(DECLARED.format(mechanism="AWS_MSK_IAM"), environment={})
     other = parse_pipeline(DECLARED.format(mechanism="PLAIN, username: u, password: p"), environment={})
     assert (_logs_in_by_iam(by_iam), _logs_in_by_iam(other)) == (True, False)
-    (jar,) = [each for each in locked() if each.group == "msk-iam"]
+    (jar,) = [artefact for artefact in locked() if artefact.group == "msk-iam"]
     assert jar.path.endswith("aws-msk-iam-auth-2.3.4-all.jar")

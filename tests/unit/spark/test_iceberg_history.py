@@ -50,7 +50,7 @@ class Table:
         return {} if self.told is None else {property_name("orders", "ice"): self.told}
 
     def snapshot(self, number: int) -> Snapshot | None:
-        return next((each for each in self.snapshots if each.number == number), None)
+        return next((snapshot for snapshot in self.snapshots if snapshot.number == number), None)
 
     def currentSnapshot(self) -> Snapshot | None:  # noqa: N802
         return self.snapshot(self.current)

@@ -61,18 +61,18 @@ def test_plain_and_scram_quote_the_password() -> None:
 
 
 def test_oauth_takes_tokens_from_the_endpoint() -> None:
-    found = sasl("OAUTHBEARER", secret="s", token_endpoint="https://login.example/token", scope="kafka")
-    assert found["kafka.sasl.oauthbearer.token.endpoint.url"] == "https://login.example/token"
-    assert found["kafka.sasl.login.callback.handler.class"].endswith("oauthbearer.OAuthBearerLoginCallbackHandler")
-    assert 'clientId="user" clientSecret="pass\\"word" scope="kafka";' in found["kafka.sasl.jaas.config"]
+    results = sasl("OAUTHBEARER", secret="s", token_endpoint="https://login.example/token", scope="kafka")
+    assert results["kafka.sasl.oauthbearer.token.endpoint.url"] == "https://login.example/token"
+    assert results["kafka.sasl.login.callback.handler.class"].endswith("oauthbearer.OAuthBearerLoginCallbackHandler")
+    assert 'clientId="user" clientSecret="pass\\"word" scope="kafka";' in results["kafka.sasl.jaas.config"]
 
 
 def test_iam_assumes_the_role() -> None:
-    found = sasl("AWS_MSK_IAM", role="arn:aws:iam::123456789012:role/reader")
-    assert found["kafka.sasl.jaas.config"] == (
+    results = sasl("AWS_MSK_IAM", role="arn:aws:iam::123456789012:role/reader")
+    assert results["kafka.sasl.jaas.config"] == (
         'software.amazon.msk.auth.iam.IAMLoginModule required awsRoleArn="arn:aws:iam::123456789012:role/reader";'
     )
-    assert found["kafka.sasl.client.callback.handler.class"] == "software.amazon.msk.auth.iam.IAMClientCallbackHandler"
+    assert results["kafka.sasl.client.callback.handler.class"] == "software.amazon.msk.auth.iam.IAMClientCallbackHandler"
 
 
 CERTIFICATE = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----"
@@ -84,12 +84,12 @@ def test_pem_content_goes_to_the_executors(tmp_path: Path) -> None:
     trust, client = tmp_path / "ca.pem", tmp_path / "client.pem"
     trust.write_text(f"# comment\n{CERTIFICATE}\n")
     client.write_text(f"{KEY}\n{CERTIFICATE}\n{CERTIFICATE}\n")
-    found = options(security_protocol="SSL", truststore=str(trust), keystore=str(client), key_password="k")
-    assert found["kafka.ssl.truststore.certificates"] == CERTIFICATE
-    assert found["kafka.ssl.keystore.key"] == KEY
-    assert found["kafka.ssl.keystore.certificate.chain"] == f"{CERTIFICATE}\n{CERTIFICATE}"
-    assert found["kafka.ssl.key.password"] == "k"
-    assert not any(name.endswith("location") for name in found)
+    results = options(security_protocol="SSL", truststore=str(trust), keystore=str(client), key_password="k")
+    assert results["kafka.ssl.truststore.certificates"] == CERTIFICATE
+    assert results["kafka.ssl.keystore.key"] == KEY
+    assert results["kafka.ssl.keystore.certificate.chain"] == f"{CERTIFICATE}\n{CERTIFICATE}"
+    assert results["kafka.ssl.key.password"] == "k"
+    assert not any(name.endswith("location") for name in results)
 
 
 def test_a_keystore_without_its_key_is_refused(tmp_path: Path) -> None:
@@ -102,11 +102,11 @@ def test_a_keystore_without_its_key_is_refused(tmp_path: Path) -> None:
 def test_other_stores_are_named_by_their_path(tmp_path: Path) -> None:
     store = tmp_path / "trust.jks"
     store.write_bytes(b"\xfe\xed\xfe\xed")
-    found = options(
+    results = options(
         security_protocol="SSL", truststore=str(store), truststore_password="t", keystore="/on/executors.p12",
         keystore_password="k",
     )  # fmt: skip
-    assert found["kafka.ssl.truststore.location"] == str(store)
-    assert "kafka.ssl.truststore.type" not in found
-    assert found["kafka.ssl.keystore.type"] == "PKCS12"
-    assert (found["kafka.ssl.truststore.password"], found["kafka.ssl.keystore.password"]) == ("t", "k")
+    assert results["kafka.ssl.truststore.location"] == str(store)
+    assert "kafka.ssl.truststore.type" not in results
+    assert results["kafka.ssl.keystore.type"] == "PKCS12"
+    assert (results["kafka.ssl.truststore.password"], results["kafka.ssl.keystore.password"]) == ("t", "k")

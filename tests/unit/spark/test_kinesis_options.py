@@ -18,7 +18,7 @@ def kinesis(**given: Any) -> Any:
 
 
 def test_kinesis_options_name_stream_and_bounds() -> None:
-    found = kinesis(
+    result = kinesis(
         streamARN=ARN,
         startingPosition="Trim_Horizon",
         awsSTSRoleARN="arn:aws:iam::111122223333:role/r",
@@ -32,7 +32,7 @@ def test_kinesis_options_name_stream_and_bounds() -> None:
         describeShardInterval="2m",
         avoidEmptyBatches="true",
     )
-    assert found.stream == Stream(
+    assert result.stream == Stream(
         name="clicks",
         arn=ARN,
         region="eu-west-1",
@@ -40,9 +40,9 @@ def test_kinesis_options_name_stream_and_bounds() -> None:
         role_session="s",
         sts_endpoint_url="https://sts.vpc",
     )
-    assert found.stream.named.arguments == {"StreamName": "clicks", "StreamARN": ARN}
-    assert found.reading == ReadOptions(fetch_seconds=0.5, fetch_records=7, page=10_000, pause=1.0, retries=0)
-    assert (found.start, found.list_seconds) == ("TRIM_HORIZON", 120.0)
+    assert result.stream.named.arguments == {"StreamName": "clicks", "StreamARN": ARN}
+    assert result.reading == ReadOptions(fetch_seconds=0.5, fetch_records=7, page=10_000, pause=1.0, retries=0)
+    assert (result.start, result.list_seconds) == ("TRIM_HORIZON", 120.0)
     assert kinesis(streamARN=ARN, streamName="clicks").stream.named.arguments == {"StreamName": "clicks", "StreamARN": ARN}
     named = kinesis(streamName="111122223333:clicks:1700000000", endpointUrl="https://kinesis.eu-west-1.amazonaws.com")
     assert (named.stream.name, named.stream.region, named.start) == ("clicks", "eu-west-1", "LATEST")
@@ -72,9 +72,9 @@ def test_what_kinesis_cannot_do_is_refused(given: dict[str, Any], why: str) -> N
 
 def test_names_in_lower_case_as_spark_passes_them() -> None:
     given = {"streamname": "clicks", "startingposition": '{"shardId-1": {"after": "7"}}', "maxinlinebytes": "999999999"}
-    found = plain_options({**given, "fanoutconsumername": "runner", "prefetchlocation": "/shared", "region": "eu-west-1"})
-    assert (found.stream.name, found.stream.region, found.consumer_name) == ("clicks", "eu-west-1", "runner")
-    assert found.offsets == {"shardId-1": {"after": "7"}}
-    assert (found.inline_bytes, found.prefetch_location) == (32 * 1024 * 1024, "/shared")
+    result = plain_options({**given, "fanoutconsumername": "runner", "prefetchlocation": "/shared", "region": "eu-west-1"})
+    assert (result.stream.name, result.stream.region, result.consumer_name) == ("clicks", "eu-west-1", "runner")
+    assert result.offsets == {"shardId-1": {"after": "7"}}
+    assert (result.inline_bytes, result.prefetch_location) == (32 * 1024 * 1024, "/shared")
     with pytest.raises(InvalidInput, match="no option 'streamnam'"):
         plain_options({"streamName": "x", "streamnam": "y"})

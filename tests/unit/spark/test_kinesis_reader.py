@@ -76,12 +76,12 @@ class Stream:
         return {
             "Records": [
                 {
-                    "SequenceNumber": str(each),
+                    "SequenceNumber": str(number),
                     "PartitionKey": "k",
                     "Data": b"x",
-                    "ApproximateArrivalTimestamp": _arrived(each),
+                    "ApproximateArrivalTimestamp": _arrived(number),
                 }
-                for each in numbers
+                for number in numbers
             ],
             "NextShardIterator": None if tip and shard.get("closed") else self._token(name, at),
             "MillisBehindLatest": 0 if tip else 1000,
@@ -112,16 +112,16 @@ class Query:
             self.reader.partitions(self.offset, self.offset)
 
     def plan(self) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads(json.dumps(self.reader.latestOffset()))
+        document: dict[str, Any] = json.loads(json.dumps(self.reader.latestOffset()))
         # Spark asks for the start of the first batch when its end has been planned.
         self.reader.initialOffset()
-        return found
+        return document
 
     def run(self) -> list[dict[str, list[int]]]:
         batches = []
         while (end := self.plan()) != self.offset:
-            found = self.batch(self.offset, end)
-            batches += [found] if found else []
+            results = self.batch(self.offset, end)
+            batches += [results] if results else []
             self.reader.commit(end)
             self.offset = end
         return batches
@@ -129,12 +129,12 @@ class Query:
     def batch(self, start: dict[str, Any], end: dict[str, Any]) -> dict[str, list[int]]:
         """The batch as the executors read it: what is pickled is all that they have."""
         executor = pickle.loads(pickle.dumps(self.reader))
-        found: dict[str, list[int]] = {}
+        results: dict[str, list[int]] = {}
         for part in pickle.loads(pickle.dumps(self.reader.partitions(start, end))):
             for batch in executor.read(part):
-                numbers = found.setdefault(part.value["shard"], [])
+                numbers = results.setdefault(part.value["shard"], [])
                 numbers += [int(number) for number in batch.column("sequenceNumber").to_pylist()]
-        return found
+        return results
 
 
 @pytest.fixture(autouse=True)

@@ -23,10 +23,10 @@ def test_settings_become_glues_options() -> None:
     declared = KinesisSource(
         stream=ARN, consumer=f"{ARN}/consumer/c", max_records_per_shard=7, num_retries=0, role="arn:aws:iam::1:role/r"
     )
-    found = source_options(declared)
-    assert found["streamARN"] == ARN
-    assert found["failOnDataLoss"] == "true"
-    read = plain_options(found)
+    results = source_options(declared)
+    assert results["streamARN"] == ARN
+    assert results["failOnDataLoss"] == "true"
+    read = plain_options(results)
     assert (read.stream.name, read.stream.role_arn, read.reading.fetch_records) == ("clicks", "arn:aws:iam::1:role/r", 7)
     assert (read.consumer_arn, read.start, read.reading.retries) == (f"{ARN}/consumer/c", "TRIM_HORIZON", 0)
     named = plain_options(source_options(KinesisSource(stream="clicks", consumer="c"), starting=json.dumps(START)))

@@ -105,8 +105,8 @@ def test_a_name_in_two_namespaces_is_two_types() -> None:
     )
     reader = reader_definition(json.dumps(new), [json.dumps(old), json.dumps(new)])
     value = {"first": {"p": 1}, "second": {"p": 2, "q": 3}, "third": {"p": 4}}
-    wanted = {"first": {"p": 1, "q": None}, "second": {"p": 2, "q": 3}, "third": {"p": 4, "q": None}}
-    assert read(reader, old, value) == wanted
+    expected = {"first": {"p": 1, "q": None}, "second": {"p": 2, "q": 3}, "third": {"p": 4, "q": None}}
+    assert read(reader, old, value) == expected
 
 
 def test_a_type_used_twice_is_relaxed_for_the_writers_of_both_places() -> None:

@@ -18,27 +18,27 @@ def _properties(folder: Path, master: str, more: list[Path], **settings_of: Any)
 
 def test_one_jvm_has_the_archive_s_class_path_whatever_else_it_loads(tmp_path: Path) -> None:
     for more in ([], _MORE):
-        found = _properties(tmp_path, "local[2]", more)
-        assert found["spark.driver.extraClassPath"] == os.pathsep.join(map(str, _JARS))
-        assert found.get("spark.jars") == ("local:/cache/iceberg.jar" if more else None)
+        properties = _properties(tmp_path, "local[2]", more)
+        assert properties["spark.driver.extraClassPath"] == os.pathsep.join(map(str, _JARS))
+        assert properties.get("spark.jars") == ("local:/cache/iceberg.jar" if more else None)
 
 
 def test_executors_get_all_files(tmp_path: Path) -> None:
-    found = _properties(tmp_path, "spark://host:7077", _MORE)
-    assert found["spark.jars"] == "/cache/kafka.jar,/cache/avro.jar,/cache/iceberg.jar"
-    assert "spark.driver.extraClassPath" not in found
+    properties = _properties(tmp_path, "spark://host:7077", _MORE)
+    assert properties["spark.jars"] == "/cache/kafka.jar,/cache/avro.jar,/cache/iceberg.jar"
+    assert "spark.driver.extraClassPath" not in properties
 
 
 def test_files_that_a_user_names_do_not_replace_ours(tmp_path: Path) -> None:
     extra = {"spark.jars": "/work/own.jar", "spark.executorEnv.PYTHONPATH": "/opt/own", "spark.ui.enabled": "true"}
-    found = _properties(tmp_path, "spark://host:7077", _MORE, extra=extra, library=tmp_path / "library.zip")
-    assert found["spark.jars"] == "/cache/kafka.jar,/cache/avro.jar,/cache/iceberg.jar,/work/own.jar"
-    assert found["spark.archives"] == f"{tmp_path}/library.zip#penstock_library"
-    assert found["spark.executorEnv.PYTHONPATH"] == f"./penstock_library{os.pathsep}/opt/own"
-    assert found["spark.ui.enabled"] == "true"
-    found = _properties(tmp_path, "local[2]", _MORE, extra=extra, library=tmp_path / "library.zip")
-    assert found["spark.jars"] == "local:/cache/iceberg.jar,/work/own.jar"
-    assert "spark.archives" not in found
+    properties = _properties(tmp_path, "spark://host:7077", _MORE, extra=extra, library=tmp_path / "library.zip")
+    assert properties["spark.jars"] == "/cache/kafka.jar,/cache/avro.jar,/cache/iceberg.jar,/work/own.jar"
+    assert properties["spark.archives"] == f"{tmp_path}/library.zip#penstock_library"
+    assert properties["spark.executorEnv.PYTHONPATH"] == f"./penstock_library{os.pathsep}/opt/own"
+    assert properties["spark.ui.enabled"] == "true"
+    properties = _properties(tmp_path, "local[2]", _MORE, extra=extra, library=tmp_path / "library.zip")
+    assert properties["spark.jars"] == "local:/cache/iceberg.jar,/work/own.jar"
+    assert "spark.archives" not in properties
 
 
 def test_a_cluster_s_scheduler_is_heard(tmp_path: Path) -> None:

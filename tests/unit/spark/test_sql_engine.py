@@ -44,8 +44,8 @@ def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[.
         return engine
 
     yield made
-    for each in engines:
-        each.close()
+    for spark_sql in engines:
+        spark_sql.close()
 
 
 def run(engine: SparkSql, sql: str, stop: Callable[[], bool] = never) -> Any:

@@ -29,26 +29,26 @@ def test_every_group_is_locked_and_fetched_for_tests_only() -> None:
 
 def test_a_user_s_extensions_are_loaded_beside_ours() -> None:
     own = {"spark.sql.extensions": "a.B", "spark.sql.shuffle.partitions": "3"}
-    found = requirements([_DELTA]).configured(own)
-    assert found["spark.sql.extensions"] == "io.delta.sql.DeltaSparkSessionExtension,a.B"
-    assert found["spark.sql.shuffle.partitions"] == "3"
+    results = requirements([_DELTA]).configured(own)
+    assert results["spark.sql.extensions"] == "io.delta.sql.DeltaSparkSessionExtension,a.B"
+    assert results["spark.sql.shuffle.partitions"] == "3"
     assert requirements([_PARQUET]).configured(own) == own
 
 
 def test_glue_s_endpoint_is_aws_s_own_variable_and_files_of_a_folder_go_through_spark() -> None:
-    found = catalog_configuration(_GLUE, _ENVIRONMENT, folder_lake=True)
-    assert found["glue.endpoint"] == "http://all:1"
-    assert found["client.region"] == "us-east-2"
-    assert found["io-impl"].endswith("HadoopFileIO")
-    assert "s3.endpoint" not in found
-    found = catalog_configuration(_GLUE, {**_ENVIRONMENT, "AWS_ENDPOINT_URL_GLUE": "http://glue:2"}, folder_lake=False)
-    assert (found["glue.endpoint"], found["s3.endpoint"]) == ("http://glue:2", "http://all:1")
-    assert "io-impl" not in found
+    results = catalog_configuration(_GLUE, _ENVIRONMENT, folder_lake=True)
+    assert results["glue.endpoint"] == "http://all:1"
+    assert results["client.region"] == "us-east-2"
+    assert results["io-impl"].endswith("HadoopFileIO")
+    assert "s3.endpoint" not in results
+    results = catalog_configuration(_GLUE, {**_ENVIRONMENT, "AWS_ENDPOINT_URL_GLUE": "http://glue:2"}, folder_lake=False)
+    assert (results["glue.endpoint"], results["s3.endpoint"]) == ("http://glue:2", "http://all:1")
+    assert "io-impl" not in results
 
 
 def test_a_rest_catalog_gets_its_own_properties() -> None:
-    found = catalog_configuration(_REST, {}, folder_lake=False)
-    assert (found["type"], found["uri"], found["token"]) == ("rest", "http://c:1", "x")
-    assert "glue.endpoint" not in found
+    results = catalog_configuration(_REST, {}, folder_lake=False)
+    assert (results["type"], results["uri"], results["token"]) == ("rest", "http://c:1", "x")
+    assert "glue.endpoint" not in results
     assert catalog_name(_REST) != catalog_name(_GLUE)
     assert catalog_name(_GLUE) == catalog_name(IcebergSink(table="c.d", warehouse="s3://lake/w"))

@@ -64,16 +64,16 @@ def test_an_index_is_avros_long() -> None:
 
 
 def test_every_version_is_read_as_by_its_own_schema() -> None:
-    texts = [json.dumps(each) for each in (V1, V2, V3)]
+    texts = [json.dumps(entry) for entry in (V1, V2, V3)]
     reader = reader_definition(texts[-1], texts)
     union = json.loads(union_of_writers(texts))
     for number, (definition, value) in enumerate(zip((V1, V2, V3), VALUES, strict=True)):
         data = bytes(HEADER) + payload(definition, value) + MARK
         # fastavro knows the same rules for aliases inside a record, but not for a union's branches: read the branch.
         alone: Any = fastavro.schemaless_reader(io.BytesIO(data), json.loads(framed(texts[number], header=True)))
-        found: Any = fastavro.schemaless_reader(io.BytesIO(index(number) + data), fastavro.parse_schema(union))
-        assert found == alone
-        assert found["tail"] == MARK_VALUE
+        result: Any = fastavro.schemaless_reader(io.BytesIO(index(number) + data), fastavro.parse_schema(union))
+        assert result == alone
+        assert result["tail"] == MARK_VALUE
     assert "penstock1.shop.Line" in reader_of_union(reader, texts)
     fastavro.parse_schema(json.loads(reader_of_union(reader, texts)))
 
@@ -82,10 +82,10 @@ def test_every_version_is_read_as_by_its_own_schema() -> None:
 def test_a_schema_that_is_not_a_record_has_a_branch_too(definition: str) -> None:
     value: Any = "text" if definition == '"string"' else [1, 2]
     data = index(0) + bytes(HEADER) + payload(json.loads(definition), value) + MARK
-    found: Any = fastavro.schemaless_reader(
+    result: Any = fastavro.schemaless_reader(
         io.BytesIO(data), fastavro.parse_schema(json.loads(union_of_writers([definition])))
     )
-    assert found["body"] == value
+    assert result["body"] == value
     assert never_null(definition) == frozenset()
 
 

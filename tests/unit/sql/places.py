@@ -80,12 +80,14 @@ class Placed:
 
     def written(self, place: str) -> str:
         """Return the call with ``place`` for each constant. A lambda has no aggregates and subqueries in it, as in Trino."""
-        return self._text(lambda each: each.text if each.in_lambda and place != "{}" else place.format(each.column))
+        return self._text(
+            lambda constant: constant.text if constant.in_lambda and place != "{}" else place.format(constant.column)
+        )
 
     def in_lambda(self) -> str:
         """Return the call in a lambda, whose parameter is the first constant; the others are columns."""
         first = self.columns[0]
-        inside = self._text(lambda each: "placed" if each.column == first else each.column)
+        inside = self._text(lambda constant: "placed" if constant.column == first else constant.column)
         return f"transform(ARRAY[{first}], placed -> {inside})[1]"
 
     def with_null(self) -> Iterator[str]:
@@ -98,8 +100,8 @@ class Placed:
         return "".join(write(part) if isinstance(part, Constant) else part for part in self.parts)
 
 
-def _or_null(null: Constant, each: Constant) -> str:
-    return f"if(id = 1, {each.column})" if each is null else each.column
+def _or_null(null: Constant, item: Constant) -> str:
+    return f"if(id = 1, {item.column})" if item is null else item.column
 
 
 def examples(file: Path) -> Iterator[Example]:
@@ -124,15 +126,17 @@ class Constants:
     def placed(self, candidates: Iterable[Example]) -> Sequence[Placed]:
         """Return each example without an error and without a FROM, and make the table that they need."""
         split = [
-            (each, _spans(each.expression)) for each in candidates if each.kind != "error" and not _reads(each.expression)
+            (candidate, _spans(candidate.expression))
+            for candidate in candidates
+            if candidate.kind != "error" and not _reads(candidate.expression)
         ]
-        for each, spans in split:
+        for example, spans in split:
             for span in spans:
-                self._names.setdefault(each.expression[span], f"c{len(self._names)}")
+                self._names.setdefault(example.expression[span], f"c{len(self._names)}")
         texts = ", ".join(f"{text} AS {name}" for text, name in self._names.items())
         nulls = ", ".join(["NULL"] * len(self._names))
         self._engine.create("constants", f"SELECT 0 AS id, {texts} UNION ALL SELECT 1, {nulls} UNION ALL SELECT 2, {texts}")
-        return [self._placed(each, spans) for each, spans in split if spans]
+        return [self._placed(example, spans) for example, spans in split if spans]
 
     def _placed(self, example: Example, spans: Sequence[slice]) -> Placed:
         kept: list[slice] = []
@@ -156,7 +160,7 @@ class Constants:
         lambdas = _lambdas(example.expression)
         for span in spans:
             text = example.expression[span]
-            inside = any(each.start <= span.start < each.stop for each in lambdas)
+            inside = any(lambda_.start <= span.start < lambda_.stop for lambda_ in lambdas)
             parts += [example.expression[at : span.start], Constant(text, self._names[text], inside)]
             at = span.stop
         return [*parts, example.expression[at:]]
@@ -191,7 +195,7 @@ def _spans(expression: str) -> Sequence[slice]:
 
 def _span(tokens: Sequence[Token], at: int) -> slice | None:
     token = tokens[at]
-    words = ["", "", "", "", *(each.text.upper() for each in tokens[:at])][-4:]
+    words = ["", "", "", "", *(item.text.upper() for item in tokens[:at])][-4:]
     in_type = (words[-1] == "(" and words[-2] in _SIZED) or (words[-1], words[-3], words[-4] in _SIZED) == (",", "(", True)
     if "INTERVAL" in words[-2:] or in_type or token.text in _AS_THEY_ARE:
         return None  # a part of another literal, or of a type

@@ -99,7 +99,7 @@ def test_explain_keeps_positions() -> None:
     assert isinstance(parsed, Explain)
     assert isinstance(parsed.statement, Select)
     tree = parsed.statement.tree
-    assert next(each.meta["col"] for each in tree.find_all(type(tree.expressions[0].this))) == 16
+    assert next(node.meta["col"] for node in tree.find_all(type(tree.expressions[0].this))) == 16
 
 
 @pytest.mark.parametrize(

@@ -60,7 +60,7 @@ CONDITIONS: Sequence[Condition] = [
 
 def _columns(values: Sequence[int]) -> list[list[Any]]:
     count = len(values)
-    return [list(values), [each == 0 for each in values], [each > 0 for each in values], [3] * count, ["B"] * count]
+    return [list(values), [number == 0 for number in values], [number > 0 for number in values], [3] * count, ["B"] * count]
 
 
 def _matcher(pattern: str, values: Sequence[int], conditions: Sequence[Condition]) -> Matcher:
@@ -68,7 +68,7 @@ def _matcher(pattern: str, values: Sequence[int], conditions: Sequence[Condition
     read = PatternReader(tokens[1:-1], tokens[-1], lambda message, _: pytest.fail(message)).read()
     specification: Mapping[str, Any] = {
         "labels": LABELS,
-        "conditions": [each.written for each in conditions],
+        "conditions": [condition.written for condition in conditions],
         "places": PLACES,
         "aggregates": [["sum", [0, 1, 2], 0], ["count", [0, 1], None]],
     }
@@ -153,14 +153,14 @@ def _pattern(chance: random.Random, naive: Naive, depth: int) -> Part:
         name = chance.choice([*LABELS, *LABELS, "^", "$"])
         return Part(name, naive.label(name) if name in LABELS else naive.anchor(name), name not in LABELS)
     parts = [_pattern(chance, naive, depth - 1) for _ in range(chance.randint(2, 3))]
-    texts, searches = [each.text for each in parts], [each.search for each in parts]
+    texts, searches = [part.text for part in parts], [part.search for part in parts]
     if kind == "sequence":
-        return Part(f"({' '.join(texts)})", naive.sequence(searches), all(each.empty for each in parts))
+        return Part(f"({' '.join(texts)})", naive.sequence(searches), all(part.empty for part in parts))
     if kind == "choice":
-        return Part(f"({' | '.join(texts)})", naive.choice(searches), any(each.empty for each in parts))
+        return Part(f"({' | '.join(texts)})", naive.choice(searches), any(part.empty for part in parts))
     if kind == "permute":
         orders = [naive.sequence(searches[:2]), naive.sequence(searches[1::-1])]
-        return Part(f"PERMUTE({texts[0]}, {texts[1]})", naive.choice(orders), all(each.empty for each in parts[:2]))
+        return Part(f"PERMUTE({texts[0]}, {texts[1]})", naive.choice(orders), all(part.empty for part in parts[:2]))
     if kind == "exclude" or parts[0].empty:  # Trino's tests have the cycles without rows
         return Part(f"{{- {texts[0]} -}}", searches[0], parts[0].empty)
     sign = chance.choice(list(QUANTIFIERS))
@@ -187,7 +187,7 @@ def test_the_first_match_is_that_of_a_naive_search() -> None:
 
 
 def _labels(match: Match | None) -> list[str] | None:
-    return None if match is None else [LABELS[each] for each in match.labels]
+    return None if match is None else [LABELS[label] for label in match.labels]
 
 
 def test_conditions_of_rows_alone_are_tried_once_at_each_step() -> None:

@@ -117,7 +117,7 @@ def test_the_sessions_schema_and_catalog_are_values() -> None:
     (tree,) = TrinoCalls().parse('SELECT current_schema, current_catalog, "current_schema" FROM t')
     assert isinstance(tree, exp.Query)
     with_session(tree, "awsdatacatalog", "sales")
-    assert [each.sql("trino") for each in tree.expressions] == [
+    assert [expression.sql("trino") for expression in tree.expressions] == [
         "CAST('sales' AS VARCHAR)",
         "CAST('awsdatacatalog' AS VARCHAR)",
         '"current_schema"',

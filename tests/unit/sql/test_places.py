@@ -54,9 +54,9 @@ class World:
 @pytest.fixture(scope="module", params=FILES, ids=[file.stem for file in FILES])
 def world(request: pytest.FixtureRequest) -> World:
     engine = Engine()
-    found = Constants(engine).placed(examples(request.param))
+    placeds = Constants(engine).placed(examples(request.param))
     # Patterns from data are Python's, which has no classes of POSIX.
-    return World(engine, [each for each in found if each.columns and "[[:" not in each.example.expression])
+    return World(engine, [placed for placed in placeds if placed.columns and "[[:" not in placed.example.expression])
 
 
 def _rows(engine: Engine, calls: Sequence[str], tail: str) -> Iterator[tuple[str, Sequence[str | None] | str]]:
@@ -89,9 +89,9 @@ def _wrong(world: World, calls: Sequence[tuple[str, str | None]], tail: str) -> 
 def test_a_call_has_its_documented_result_over(world: World, place: str) -> None:
     """Rows without NULLs are as documented also if there are rows with NULLs between them."""
     calls = [
-        (each.written(PLACES[place]) if place in PLACES else each.in_lambda(), each.example.value) for each in world.calls
+        (call.written(PLACES[place]) if place in PLACES else call.in_lambda(), call.example.value) for call in world.calls
     ]
-    refusing = [bool(_REFUSES_NULL.search(each.example.expression)) for each in world.calls]
+    refusing = [bool(_REFUSES_NULL.search(call.example.expression)) for call in world.calls]
     order = "" if place == "an aggregate" else " ORDER BY id"
     with_nulls = [call for call, refuses in zip(calls, refusing, strict=True) if not refuses]
     without = [call for call, refuses in zip(calls, refusing, strict=True) if refuses]
@@ -100,29 +100,29 @@ def test_a_call_has_its_documented_result_over(world: World, place: str) -> None
 
 
 def test_a_call_with_a_null_is_null(world: World) -> None:
-    chosen = [each for each in world.calls if not _TAKES_NULL.search(each.example.expression)]
-    calls = [(call, None) for each in chosen for call in each.with_null()]
-    assert _wrong(world, [each for each in calls if "MAP(" not in each[0]], "constants WHERE id = 0") == []
+    chosen = [call for call in world.calls if not _TAKES_NULL.search(call.example.expression)]
+    calls = [(call, None) for placed in chosen for call in placed.with_null()]
+    assert _wrong(world, [call for call in calls if "MAP(" not in call[0]], "constants WHERE id = 0") == []
 
 
 def test_only_some_calls_need_literals(world: World) -> None:
-    needs = {name for each in world.calls if each.kept for name in _functions(each.example.expression)}
+    needs = {name for call in world.calls if call.kept for name in _functions(call.example.expression)}
     assert not needs or needs & _LITERALS, needs
 
 
 def test_calls_over_aggregates_are_conditions_and_orders(world: World) -> None:
-    chosen = [each for each in _one_of_each(world) if "->" not in each.example.expression]
+    chosen = [placed for placed in _one_of_each(world) if "->" not in placed.example.expression]
     for at in range(0, len(chosen), _BATCH):
-        calls = [f"if(({each.written('arbitrary({})')}) IS NULL, 1, 1)" for each in chosen[at : at + _BATCH]]
+        calls = [f"if(({placed.written('arbitrary({})')}) IS NULL, 1, 1)" for placed in chosen[at : at + _BATCH]]
         having = f"HAVING {' + '.join(calls)} = {len(calls)} ORDER BY {', '.join(calls)}, id"
         assert world.engine.rows(f"SELECT id FROM constants WHERE id <> 1 GROUP BY id {having}") == [("0",), ("2",)]
 
 
 def test_many_rows_with_nulls_have_the_documented_results(world: World) -> None:
     """One example of each function, over 100,000 rows, of which every third has NULLs."""
-    chosen = [each for each in _one_of_each(world) if not _REFUSES_NULL.search(each.example.expression)]
-    in_python = [each for each in chosen if _calls_python(world.engine, each)]
-    in_engine = [each for each in chosen if each not in in_python]
+    chosen = [placed for placed in _one_of_each(world) if not _REFUSES_NULL.search(placed.example.expression)]
+    in_python = [placed for placed in chosen if _calls_python(world.engine, placed)]
+    in_engine = [placed for placed in chosen if placed not in in_python]
     for calls, copies in ((in_engine, _COPIES), (in_python, _COPIES_FOR_PYTHON)):
         for at in range(0, len(calls), _BATCH):
             assert _wrong_of_many(world.engine, calls[at : at + _BATCH], copies) == []
@@ -132,26 +132,26 @@ def _one_of_each(world: World) -> Sequence[Placed]:
     """Return an example of each function."""
     seen: set[str] = set()
     chosen = []
-    for each in world.calls:
-        names = _functions(each.example.expression)
+    for call in world.calls:
+        names = _functions(call.example.expression)
         if not names <= seen:
-            chosen.append(each)
+            chosen.append(call)
             seen |= names
     return chosen
 
 
 def _calls_python(engine: Engine, placed: Placed) -> bool:
     text, _ = engine.translated(f"SELECT {placed.written('{}')} FROM constants")
-    return any(isinstance(each, ArrowFunction) for each in definitions_of(text))
+    return any(isinstance(item, ArrowFunction) for item in definitions_of(text))
 
 
 def _wrong_of_many(engine: Engine, calls: Sequence[Placed], copies: int) -> Sequence[str]:
-    columns = sorted({column for each in calls for column in each.columns})
+    columns = sorted({column for call in calls for column in call.columns})
     engine.repeat("constants", ["id", *columns], "many", copies)
-    rows = engine.rows(f"SELECT id, {', '.join(each.written('{}') for each in calls)} FROM many", distinct=True)
+    rows = engine.rows(f"SELECT id, {', '.join(call.written('{}') for call in calls)} FROM many", distinct=True)
     assert [row[0] for row in rows] == ["0", "1", "2"]
     values = zip(calls, zip(*(row[1:] for row in rows), strict=True), strict=True)
-    return [each.example.expression for each, got in values if {got[0], got[2]} != {each.example.value}]
+    return [placed.example.expression for placed, got in values if {got[0], got[2]} != {placed.example.value}]
 
 
 def _functions(expression: str) -> set[str]:

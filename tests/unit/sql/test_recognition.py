@@ -41,7 +41,7 @@ def _query(
 def _texts(rows: Rows) -> list[tuple[str | None, ...]]:
     words = {True: "true", False: "false"}
     return [
-        tuple(None if each is None else words[each] if isinstance(each, bool) else str(each) for each in row) for row in rows
+        tuple(None if item is None else words[item] if isinstance(item, bool) else str(item) for item in row) for row in rows
     ]
 
 
@@ -69,21 +69,21 @@ PATTERNS: Sequence[tuple[str, str, Rows]] = [
     ("PERMUTE(B, C)", f"{DOWN}, C AS C.value < PREV (C.value)", [(2, 1, 80, "B"), (3, 1, 70, "C")]),
     # Quantifiers
     *[
-        (f"B{each}", NOT_DOWN, [(1, 1, None, None), *[(at, 2, value, "B") for at, _, value, _ in B_ROWS]])
-        for each in ("*", "{,}", "{,5}")
+        (f"B{name}", NOT_DOWN, [(1, 1, None, None), *[(at, 2, value, "B") for at, _, value, _ in B_ROWS]])
+        for name in ("*", "{,}", "{,5}")
     ],
-    *[(f"B{each}", NOT_DOWN, EMPTY) for each in ("*?", "??", "{,}?", "{,1}?", "{,2}?", "{,5}?")],
-    *[(f"B{each}", NOT_DOWN, B_ROWS) for each in ("+", "{1,}", "{2,}", "{1,5}")],
-    *[(f"B{each}", NOT_DOWN, EACH_B) for each in ("+?", "{1,}?", "{1,1}", "{1,1}?", "{1,5}?", "{1}", "{1}?")],
+    *[(f"B{name}", NOT_DOWN, EMPTY) for name in ("*?", "??", "{,}?", "{,1}?", "{,2}?", "{,5}?")],
+    *[(f"B{name}", NOT_DOWN, B_ROWS) for name in ("+", "{1,}", "{2,}", "{1,5}")],
+    *[(f"B{name}", NOT_DOWN, EACH_B) for name in ("+?", "{1,}?", "{1,1}", "{1,1}?", "{1,5}?", "{1}", "{1}?")],
     *[
-        (f"B{each}", NOT_DOWN, [(1, 1, None, None), (2, 2, 80, "B"), (3, 3, 70, "B"), (4, 4, 70, "B")])
-        for each in ("?", "{,1}")
+        (f"B{name}", NOT_DOWN, [(1, 1, None, None), (2, 2, 80, "B"), (3, 3, 70, "B"), (4, 4, 70, "B")])
+        for name in ("?", "{,1}")
     ],
-    *[(f"B{each}", NOT_DOWN, B_ROWS[:2]) for each in ("{2,}?", "{2}", "{2}?")],
-    *[(f"B{each}", NOT_DOWN, []) for each in ("{5,}", "{5,}?", "{5,7}", "{5,7}?", "{5}", "{5}?")],
+    *[(f"B{name}", NOT_DOWN, B_ROWS[:2]) for name in ("{2,}?", "{2}", "{2}?")],
+    *[(f"B{name}", NOT_DOWN, []) for name in ("{5,}", "{5,}?", "{5,7}", "{5,7}?", "{5}", "{5}?")],
     ("B{,2}", NOT_DOWN, [(1, 1, None, None), (2, 2, 80, "B"), (3, 2, 70, "B"), (4, 3, 70, "B")]),
     # Cycles without rows
-    *[(each, DOWN, EMPTY) for each in ("()* | B", "()+ | B", "(){5,} | B", "(B ()*)*?", "^* | B", "$* | B")],
+    *[(name, DOWN, EMPTY) for name in ("()* | B", "()+ | B", "(){5,} | B", "(B ()*)*?", "^* | B", "$* | B")],
     ("B | ()*", DOWN, [(1, 1, None, None), (2, 2, 80, "B"), (3, 3, 70, "B"), (4, 4, None, None)]),
     ("(B ()*)*", DOWN, [(1, 1, None, None), (2, 2, 80, "B"), (3, 2, 70, "B"), (4, 3, None, None)]),
     ("^+ | B", DOWN, [(1, 1, None, None), (2, 2, 80, "B"), (3, 3, 70, "B")]),
@@ -93,7 +93,7 @@ PATTERNS: Sequence[tuple[str, str, Rows]] = [
 ]
 
 
-@pytest.mark.parametrize(("pattern", "define", "expected"), PATTERNS, ids=[each[0] for each in PATTERNS])
+@pytest.mark.parametrize(("pattern", "define", "expected"), PATTERNS, ids=[pair[0] for pair in PATTERNS])
 def test_patterns_match_as_trinos(engine: Engine, pattern: str, define: str, expected: Rows) -> None:
     assert engine.rows(_query(pattern, define)) == _texts(expected)
 
@@ -214,17 +214,17 @@ def test_rows_of_earlier_matches_are_not_unmatched(engine: Engine) -> None:
 
 
 NAVIGATIONS: Sequence[tuple[str, Sequence[object]]] = [
-    *[(each, (10, 20, 30)) for each in ("value", "LAST(value)", "RUNNING LAST(value)", "A.value")],
+    *[(name, (10, 20, 30)) for name in ("value", "LAST(value)", "RUNNING LAST(value)", "A.value")],
     ("FINAL LAST(value)", (30, 30, 30)),
     *[
-        (each, (10, 10, 10))
-        for each in ("FIRST(value)", "RUNNING FIRST(value)", "FINAL FIRST(value)", "FINAL LAST(value, 2)")
+        (name, (10, 10, 10))
+        for name in ("FIRST(value)", "RUNNING FIRST(value)", "FINAL FIRST(value)", "FINAL LAST(value, 2)")
     ],
     ("FIRST(value, 2)", (30, 30, 30)),
     ("FINAL FIRST(value, 2)", (30, 30, 30)),
     *[
-        (each, (None, None, None))
-        for each in ("LAST(value, 10)", "FIRST(value, 10)", "PREV(FIRST(value), 10)", "PREV(LAST(value, 10), 2)")
+        (name, (None, None, None))
+        for name in ("LAST(value, 10)", "FIRST(value, 10)", "PREV(FIRST(value), 10)", "PREV(LAST(value, 10), 2)")
     ],
     ("PREV(value)", (None, 10, 20)),
     ("NEXT(value)", (20, 30, None)),
@@ -249,10 +249,10 @@ NAVIGATIONS: Sequence[tuple[str, Sequence[object]]] = [
 ]
 
 
-@pytest.mark.parametrize(("measure", "expected"), NAVIGATIONS, ids=[each[0] for each in NAVIGATIONS])
+@pytest.mark.parametrize(("measure", "expected"), NAVIGATIONS, ids=[navigation[0] for navigation in NAVIGATIONS])
 def test_measures_go_to_their_rows(engine: Engine, measure: str, expected: Sequence[object]) -> None:
     query = _query("A+", "A AS true", values="(1, 10), (2, 20), (3, 30)", measures=f"{measure} AS m", columns="m")
-    assert engine.rows(query) == _texts([(each,) for each in expected])
+    assert engine.rows(query) == _texts([(item,) for item in expected])
 
 
 def _pattern_query(values: str, clause: str, columns: str = "*", names: str = "value") -> str:
@@ -332,8 +332,8 @@ def test_columns_have_trinos_order(engine: Engine) -> None:
         query = _pattern_query("('ordering', 'partitioning', 90)", text, names="id, part, value")
         assert engine.rows(query) == [expected]
         _, kinds = engine.translated(query)
-        assert [str(each) for each in kinds] == [
-            {"A": "varchar", "90": "integer"}.get(each, f"varchar({len(each)})") for each in expected
+        assert [str(kind) for kind in kinds] == [
+            {"A": "varchar", "90": "integer"}.get(name, f"varchar({len(name)})") for name in expected
         ]
 
 

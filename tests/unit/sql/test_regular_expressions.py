@@ -37,7 +37,7 @@ STEPPING = ("(?=(a|b|ab)*c)", "(a|b|ab)*(?=c)", "(a|b|ab)*$")
 
 
 def spans(matches: Any) -> list[Any]:
-    return [(each.start(), each.end(), each.groups()) for each in matches]
+    return [(match.start(), match.end(), match.groups()) for match in matches]
 
 
 @pytest.mark.parametrize("narrow", [False, True])
@@ -48,8 +48,8 @@ def test_a_pattern_matches_as_pythons(narrow: bool, text: str, value: str) -> No
     assert spans(own.finditer(value)) == spans(theirs.finditer(value))
     assert spans(own.finditer(value, 2)) == spans(theirs.finditer(value, 2))
     for how in ("search", "fullmatch"):
-        actual, wanted = getattr(own, how)(value), getattr(theirs, how)(value)
-        assert spans(filter(None, [actual])) == spans(filter(None, [wanted]))
+        actual, expected = getattr(own, how)(value), getattr(theirs, how)(value)
+        assert spans(filter(None, [actual])) == spans(filter(None, [expected]))
     assert own.sub(lambda match: f"<{match[0]}>", value) == theirs.sub(lambda match: f"<{match[0]}>", value)
 
 

@@ -83,9 +83,9 @@ def test_buckets_far_above_the_least_are_kept_apart() -> None:
 @pytest.mark.parametrize("group", ["", "GROUP BY k"])
 def test_a_million_rows_are_within_the_errors(engine: Engine, group: str) -> None:
     asked = "value_at_quantile({}, 0.01), value_at_quantile({}, 0.5), value_at_quantile({}, 0.999)"
-    sql = ", ".join(asked.replace("{}", each) for each in ("tdigest_agg(x)", "qdigest_agg(x)"))
+    sql = ", ".join(asked.replace("{}", name) for name in ("tdigest_agg(x)", "qdigest_agg(x)"))
     for row in engine.rows(f"SELECT cardinality(approx_set(x)), {sql} FROM many {group}"):
-        every, *estimates = [float(each or "nan") for each in row]
+        every, *estimates = [float(name or "nan") for name in row]
         count = 990_000 / (4 if group else 1)
         assert abs(every - count) < 0.065 * count
         for value, quantile, error in zip(
@@ -129,15 +129,15 @@ def _subtrees(data: bytes) -> int:
 def test_a_qdigest_is_one_tree_that_reads_back(type_: str) -> None:
     given = np.random.default_rng(7).normal(0, 1e6, 30_000)
     values = qdigest.of_values(given.astype(np.int64) if type_ == "bigint" else given, type_)
-    parts = [qdigest.digest(each, np.ones(len(each), int), 0.01) for each in np.array_split(values, 3)]
-    merged = qdigest.merged(qdigest.packed(each) for each in parts)
+    parts = [qdigest.digest(item, np.ones(len(item), int), 0.01) for item in np.array_split(values, 3)]
+    merged = qdigest.merged(qdigest.packed(part) for part in parts)
     assert merged is not None
-    for each in (*parts, merged):
-        data = qdigest.packed(each)
+    for part in (*parts, merged):
+        data = qdigest.packed(part)
         again = qdigest.opened(data)
         assert _subtrees(data) == 1
-        assert [again.values.tolist(), again.levels.tolist()] == [each.values.tolist(), each.levels.tolist()]
-        assert len(each.counts) < 3 * 65 / 0.01
+        assert [again.values.tolist(), again.levels.tolist()] == [part.values.tolist(), part.levels.tolist()]
+        assert len(part.counts) < 3 * 65 / 0.01
     assert merged.counts.sum() == 30_000
     ranks = np.sort(values)
     for quantile in (0.0, 0.25, 0.5, 0.99, 1.0):

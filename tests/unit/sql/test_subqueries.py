@@ -17,7 +17,7 @@ Value = int | None
 Pair = tuple[Value, Value]
 ONE: Sequence[Value] = (1, 2, None)
 PAIRS: list[Pair] = list(product(ONE, ONE))
-SETS: Sequence[Sequence[Pair]] = [(), *((each,) for each in PAIRS), *zip(PAIRS, PAIRS[4:] + PAIRS[:4], strict=True)]
+SETS: Sequence[Sequence[Pair]] = [(), *((pair,) for pair in PAIRS), *zip(PAIRS, PAIRS[4:] + PAIRS[:4], strict=True)]
 SIGNS: dict[str, Callable[[int, int], bool]] = {
     "=": operator.eq,
     "<>": operator.ne,
@@ -39,7 +39,7 @@ def _any(answers: Iterable[bool | None]) -> bool | None:
 
 
 def _all(answers: Iterable[bool | None]) -> bool | None:
-    return _not(_any(_not(each) for each in answers))
+    return _not(_any(_not(answer) for answer in answers))
 
 
 def _not(value: bool | None) -> bool | None:
@@ -55,14 +55,14 @@ def _text(value: object) -> str:
 
 
 def _rows(pairs: Iterable[Sequence[Value]], names: str) -> str:
-    rows = ", ".join(f"({', '.join(map(_text, each))})" for each in pairs)
+    rows = ", ".join(f"({', '.join(map(_text, pair))})" for pair in pairs)
     kinds = ", ".join(f"CAST(NULL AS integer) AS {name}" for name in names.split(", "))
     return f"(SELECT {kinds} WHERE false UNION ALL VALUES {rows})" if rows else f"(SELECT {kinds} WHERE false)"
 
 
 def _answers(engine: Engine, select: str) -> list[bool | None]:
     truth = {"true": True, "false": False, None: None}
-    return [truth[each[0]] for each in engine.rows(select)]
+    return [truth[row[0]] for row in engine.rows(select)]
 
 
 @pytest.mark.parametrize("value", ["(a, b)", "ROW(a, b)", "r"])
@@ -74,7 +74,7 @@ def test_rows_in_subqueries_have_three_values(engine: Engine, value: str, query:
             f"WITH s AS {_rows(members, 'c, d')}, t AS (SELECT a, b, ROW(a, b) AS r, 1 AS x, n FROM "
             f"(VALUES {', '.join(f'({at}, {_text(a)}, {_text(b)})' for at, (a, b) in enumerate(PAIRS))}) AS u(n, a, b)) "
         )
-        expected = [_any(_equal(pair, each) for each in members) for pair in PAIRS]
+        expected = [_any(_equal(pair, member) for member in members) for pair in PAIRS]
         assert _answers(engine, f"{select} SELECT {value} IN ({query}) FROM t ORDER BY n") == expected, members
         assert _answers(engine, f"{select} SELECT {value} <> ALL ({query}) FROM t ORDER BY n") == list(map(_not, expected))
         kept = engine.rows(f"{select} SELECT n FROM t WHERE {value} NOT IN ({query}) ORDER BY n")
@@ -85,20 +85,20 @@ def test_rows_in_subqueries_have_three_values(engine: Engine, value: str, query:
 @pytest.mark.parametrize("quantifier", ["ANY", "SOME", "ALL"])
 def test_quantified_comparisons_have_three_values(engine: Engine, sign: str, quantifier: str) -> None:
     values: Sequence[Value] = (0, 1, 2, 3, None)
-    outer = ", ".join(f"({at}, {_text(each)})" for at, each in enumerate(values))
+    outer = ", ".join(f"({at}, {_text(number)})" for at, number in enumerate(values))
     for members in ((), (1,), (None,), (1, 2), (1, 1), (1, None), (1, 2, None), (1, 1, None)):
         for where in ("", " WHERE y >= x - 100 OR x IS NULL OR y IS NULL"):
             query = f"SELECT y FROM s{where}"
             answers = _answers(
                 engine,
-                f"WITH s AS {_rows([(each,) for each in members], 'y')} "
+                f"WITH s AS {_rows([(member,) for member in members], 'y')} "
                 f"SELECT x {sign} {quantifier} ({query}) FROM (VALUES {outer}) AS t(n, x) ORDER BY n",
             )
-            assert answers == [_quantified(sign, quantifier, each, members) for each in values], (members, where)
+            assert answers == [_quantified(sign, quantifier, number, members) for number in values], (members, where)
 
 
 def _quantified(sign: str, quantifier: str, value: Value, members: Sequence[Value]) -> bool | None:
-    compared = [None if value is None or each is None else SIGNS[sign](value, each) for each in members]
+    compared = [None if value is None or member is None else SIGNS[sign](value, member) for member in members]
     if (sign, quantifier) in {("=", "ALL"), ("<>", "ANY"), ("<>", "SOME")} and len(set(members) - {None}) > 1:
         return sign == "<>"  # Trino compares the least with the greatest first, and does not look at the value
     return _all(compared) if quantifier == "ALL" else _any(compared)

@@ -36,7 +36,7 @@ HIVE = st.recursive(
     lambda inner: st.one_of(
         inner.map(lambda type_: f"array<{type_}>"),
         inner.map(lambda type_: f"map<string, {type_}>"),
-        st.lists(st.tuples(NAMES, inner), min_size=1, max_size=3, unique_by=lambda each: each[0].lower()).map(
+        st.lists(st.tuples(NAMES, inner), min_size=1, max_size=3, unique_by=lambda tuple_: tuple_[0].lower()).map(
             lambda fields: f"struct<{','.join(f'{name}:{type_}' for name, type_ in fields)}>"
         ),
     ),
@@ -103,8 +103,8 @@ def test_timestamps_are_rounded_to_milliseconds(value: datetime) -> None:
 def test_lists_print_alike_however_the_array_is_sliced(values: list[list[int | None] | None], start: int) -> None:
     column = pa.array(values, pa.list_(pa.int32())).slice(min(start, len(values)))
     expected = [
-        None if each is None else "[" + ", ".join("null" if item is None else str(item) for item in each) + "]"
-        for each in values[start:]
+        None if entry is None else "[" + ", ".join("null" if item is None else str(item) for item in entry) + "]"
+        for entry in values[start:]
     ]
     assert list(texts(column)) == expected
 

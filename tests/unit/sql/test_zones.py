@@ -22,7 +22,7 @@ def _moments(zone: ZoneInfo) -> Iterator[datetime]:
     while moment.year == 2010:
         following = moment + timedelta(hours=1)
         if following.astimezone(zone).utcoffset() != moment.astimezone(zone).utcoffset():
-            yield from (following.astimezone(zone).replace(tzinfo=None) + timedelta(minutes=each) for each in _MINUTES)
+            yield from (following.astimezone(zone).replace(tzinfo=None) + timedelta(minutes=minute) for minute in _MINUTES)
         moment = following
 
 
@@ -31,7 +31,7 @@ def test_local_times_are_those_of_the_time_zone_database(engine: Engine, name: s
     zone = ZoneInfo(name)
     moments = list(_moments(zone))
     assert len(moments) == 2 * len(_MINUTES)
-    values = ", ".join(f"TIMESTAMP '{each}'" for each in moments)
+    values = ", ".join(f"TIMESTAMP '{item}'" for item in moments)
     rows = engine.rows(
         f"SELECT CAST(with_timezone(t, '{name}') AS varchar), to_unixtime(with_timezone(t, '{name}')), "
         f"CAST(t AT TIME ZONE '{name}' AS varchar), "
@@ -42,6 +42,6 @@ def test_local_times_are_those_of_the_time_zone_database(engine: Engine, name: s
         given = moment.replace(tzinfo=zone, fold=0).astimezone(UTC)
         shown = moment.replace(tzinfo=UTC).astimezone(zone)
         midnight = shown.replace(hour=0, minute=0, fold=0)
-        expected = [f"{each:%Y-%m-%d %H:%M:%S} {name}" for each in (given.astimezone(zone), shown, midnight)]
+        expected = [f"{item:%Y-%m-%d %H:%M:%S} {name}" for item in (given.astimezone(zone), shown, midnight)]
         assert [row[0], row[2], row[3]] == expected, moment
         assert float(row[1] or 0) == given.timestamp(), moment

@@ -50,9 +50,9 @@ def test_a_listing_is_paged_by_name(statements: PreparedStatements) -> None:
     for name in ("c", "a", "b"):
         statements.create("primary", name, "SELECT 1")
     first = statements.list("primary", limit=2)
-    assert [each.name for each in first.items] == ["a", "b"]
+    assert [item.name for item in first.items] == ["a", "b"]
     last = statements.list("primary", limit=2, token=first.next_token)
-    assert ([each.name for each in last.items], last.next_token) == (["c"], None)
+    assert ([item.name for item in last.items], last.next_token) == (["c"], None)
     with pytest.raises(InvalidToken):
         statements.list("other", limit=2, token=first.next_token)
 

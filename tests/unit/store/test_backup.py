@@ -62,13 +62,13 @@ def fill(database: Database) -> RegistryService:
 def rows(database: Database) -> dict[str, list[tuple[object, ...]]]:
     """All rows but those that say that something was restored."""
     with database.read() as connection:
-        found = {
+        results = {
             table.name: sorted((tuple(row) for row in connection.execute(select(table))), key=repr)
             for table in metadata.sorted_tables
         }
-    found["audit"] = [row for row in found["audit"] if "Restore" not in row]
-    del found["registry_epoch"]
-    return found
+    results["audit"] = [row for row in results["audit"] if "Restore" not in row]
+    del results["registry_epoch"]
+    return results
 
 
 @pytest.fixture

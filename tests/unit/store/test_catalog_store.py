@@ -36,5 +36,5 @@ def test_a_backup_has_details(tmp_path: Path) -> None:
     restore(tmp_path / "backup.db", stores[1])
     for home in (DATABASE, TABLE, PARTITION):
         assert SqlCatalogStore(stores[1]).details(home, STATISTICS) == {"a": BODY}
-    for each in stores:
-        each.close()
+    for store in stores:
+        store.close()

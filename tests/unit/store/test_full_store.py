@@ -53,7 +53,7 @@ def disk(tmp_path: Path) -> Iterator[SmallDisk]:
 
 
 def large(number: int) -> str:
-    symbols = ", ".join(f'"S{number}_{each}"' for each in range(400))
+    symbols = ", ".join(f'"S{number}_{index}"' for index in range(400))
     return f'{{"type": "enum", "name": "E", "symbols": [{symbols}]}}'
 
 

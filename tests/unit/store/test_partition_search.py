@@ -31,7 +31,7 @@ OPERATORS = ("=", "<>", "<", "<=", ">", ">=")
 
 
 def table(types: Sequence[str]) -> Table:
-    keys = tuple(Column(name=f"k{number}", type=each) for number, each in enumerate(types))
+    keys = tuple(Column(name=f"k{number}", type=type_) for number, type_ in enumerate(types))
     return Table(
         database="d", name="t", version_id="0", storage=StorageDescriptor(), partition_keys=keys,
         create_time=NOW, update_time=NOW,
@@ -45,7 +45,7 @@ def partition(values: Sequence[str]) -> Partition:
 def literal(kind: str) -> st.SearchStrategy[str]:
     # Stored timestamps may be dates, those of expressions may not.
     whole = ("2013-01-31 00:00:00", "2013-01-31 00:00:01", "2013-01-31 00:00:00.5") if kind == "timestamp" else VALUES[kind]
-    return st.sampled_from([each for each in whole if each != NULL]).map(lambda each: f"'{each}'")
+    return st.sampled_from([name for name in whole if name != NULL]).map(lambda name: f"'{name}'")
 
 
 def comparison(number: int, kind: str) -> st.SearchStrategy[str]:
@@ -90,9 +90,9 @@ def cases(draw: st.DrawFn) -> tuple[Sequence[str], Sequence[Sequence[str]], str]
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[SqlCatalogStore]:
     sql = new_database(tmp_path / "catalog.db")
-    found = SqlCatalogStore(sql)
-    found.create_database(Database(name="d", create_time=NOW), limit=10)
-    yield found
+    sql_catalog_store = SqlCatalogStore(sql)
+    sql_catalog_store.create_database(Database(name="d", create_time=NOW), limit=10)
+    yield sql_catalog_store
     sql.close()
 
 
@@ -101,7 +101,7 @@ def remade(store: SqlCatalogStore, types: Sequence[str], rows: Sequence[Sequence
         store.delete_table("d", "t")
     made = table(types)
     store.create_table(made, limit=10)
-    store.create_partitions([partition(each) for each in rows])
+    store.create_partitions([partition(row) for row in rows])
     return made
 
 
@@ -129,7 +129,7 @@ def test_every_plan_finds_what_the_expression_takes(
     made = remade(store, types, rows)
     wanted = partition_filter(made, text, Segment(number=0, total=segments) if segments else None)
     assert wanted is not None
-    expected = sorted((tuple(each) for each in rows if wanted.matches(each)), key=partition_key)
+    expected = sorted((tuple(row) for row in rows if wanted.matches(row)), key=partition_key)
     with pytest.MonkeyPatch.context() as patch:
         for name, value in plan.items():
             patch.setattr(partition_search, name, value)
@@ -139,9 +139,9 @@ def test_every_plan_finds_what_the_expression_takes(
         )
         paged: list[Sequence[str]] = []
         after: str | None = None
-        while found := store.list_values("d", "t", after=after, limit=size, wanted=wanted):
-            paged += found
-            after = partition_key(found[-1])
+        while results := store.list_values("d", "t", after=after, limit=size, wanted=wanted):
+            paged += results
+            after = partition_key(results[-1])
         assert paged == expected
 
 
@@ -188,7 +188,7 @@ def test_the_index_of_values_goes_with_the_partitions(store: SqlCatalogStore) ->
 )
 def test_texts_of_numbers_sort_as_the_numbers(first: object, second: object) -> None:
     read = reader("n", "decimal")
-    a, b = (read(f"{each:f}"[:60]) for each in (first, second))
+    a, b = (read(f"{item:f}"[:60]) for item in (first, second))
     assert (order_text(a) < order_text(b)) is (a < b)  # type: ignore[operator]
     assert (order_text(a) == order_text(b)) is (a == b)
 

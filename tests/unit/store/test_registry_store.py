@@ -105,7 +105,7 @@ def test_sessions_of_many_threads_do_not_wait_for_each_others_connections(file_d
     first = present(store.schemas.add(schema(latest=1, next_number=2), version(1), {}))
     count = 20  # more than the connections that a pool of SQLAlchemy's has by itself
     barrier = threading.Barrier(count)
-    found: list[str] = []
+    test_sessions: list[str] = []
     wrong: list[Exception] = []
 
     def read() -> None:
@@ -113,7 +113,9 @@ def test_sessions_of_many_threads_do_not_wait_for_each_others_connections(file_d
             with store.versions.session():
                 barrier.wait()
                 # One over the session's own connection, one over another.
-                found.extend((present(store.versions.get_numbered(KEY, 1)).id, store.versions.list(KEY, None, 10)[0].id))
+                test_sessions.extend(
+                    (present(store.versions.get_numbered(KEY, 1)).id, store.versions.list(KEY, None, 10)[0].id)
+                )
         except Exception as error:  # noqa: BLE001 -- the assertion below shows it
             barrier.abort()
             wrong.append(error)
@@ -124,4 +126,4 @@ def test_sessions_of_many_threads_do_not_wait_for_each_others_connections(file_d
     for thread in threads:
         thread.join()
     assert wrong == []
-    assert found == [first.id] * 2 * count
+    assert test_sessions == [first.id] * 2 * count

@@ -37,8 +37,8 @@ SCALARS = {
 @pytest.mark.parametrize("text", SCALARS)
 def test_every_type_has_a_column_and_an_attribute(text: str) -> None:
     kind = parse(text)
-    found = (*(postgresql.column_type(kind, name) for name in ("postgresql", "redshift")), dynamodb.code_of(kind))
-    assert found == SCALARS[text]
+    results = (*(postgresql.column_type(kind, name) for name in ("postgresql", "redshift")), dynamodb.code_of(kind))
+    assert results == SCALARS[text]
 
 
 @pytest.mark.parametrize("text", ["geometry", "uuid", "time"])

@@ -64,8 +64,8 @@ def through(system: str, kind: LakeType) -> LakeType | None:
 
 @pytest.mark.parametrize("text", TYPES)
 def test_every_system_has_a_type_or_refuses_it(text: str) -> None:
-    found = {name: through(name, parse(text)) for name in READERS}
-    assert {name: kind if kind is None else render(kind) for name, kind in found.items()} == {
+    results = {name: through(name, parse(text)) for name in READERS}
+    assert {name: kind if kind is None else render(kind) for name, kind in results.items()} == {
         name: OTHERS.get(text, {}).get(name, text) for name in READERS
     }
 

@@ -27,11 +27,11 @@ ALLOWED = {
 
 
 def test_no_other_module_maps_types() -> None:
-    assert not [each for each in strays(SOURCE) if not each.module.startswith(ROOM) and each.module not in ALLOWED]
+    assert not [stray for stray in strays(SOURCE) if not stray.module.startswith(ROOM) and stray.module not in ALLOWED]
 
 
 def test_every_module_that_is_listed_maps_types() -> None:
-    modules = {each.module for each in strays(SOURCE)}
+    modules = {stray.module for stray in strays(SOURCE)}
     assert sorted(set(ALLOWED) - modules) == []
 
 
@@ -54,7 +54,7 @@ text = "struct<a:int>"
 text = f"{start}<{end}>"
 """
     )
-    assert [(each.module, each.line, each.what) for each in strays(tmp_path)] == [
+    assert [(stray.module, stray.line, stray.what) for stray in strays(tmp_path)] == [
         ("strays.py", 2, "table"),
         ("strays.py", 3, "table"),
         ("strays.py", 4, "table"),

@@ -35,7 +35,7 @@ class Wanted:
             and self.source in {"", record["eventSource"], record["eventSource"].partition(".")[0]}
             and (not self.principal or self.principal in (identity.get("arn") or identity.get("accessKeyId") or ""))
             and self.decision in {"", record["additionalEventData"]["decision"]}
-            and (not self.resource or any(self.resource in each["ARN"] for each in record["resources"]))
+            and (not self.resource or any(self.resource in resource["ARN"] for resource in record["resources"]))
             and record["eventTime"] >= self.since
         )
 

@@ -88,7 +88,7 @@ def _read(file: Path) -> Sequence[JsonWebKey]:
         listed = json.loads(content)["keys"]
         if not isinstance(listed, list) or len(listed) > _MAX_KEYS:
             raise ValueError
-        parsed = [_key(file, each) for each in listed]
+        parsed = [_key(file, item) for item in listed]
     except (OSError, ValueError, KeyError, TypeError, RecursionError, JoseError) as error:
         raise InvalidInput(
             f"{file} is not a JSON Web Key Set.",

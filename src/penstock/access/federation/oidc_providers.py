@@ -72,12 +72,17 @@ class OidcProviders:
 
     def list(self, account: str) -> Sequence[OidcProvider]:
         """Return all providers of the account, by name."""
-        return [each for each in self._store.list_entities(EntityKind.OIDC, account) if isinstance(each, OidcProvider)]
+        return [entity for entity in self._store.list_entities(EntityKind.OIDC, account) if isinstance(entity, OidcProvider)]
 
     def set_thumbprints(self, account: str, arn: str, thumbprints: Sequence[str]) -> None:
         """Replace the thumbprints; raise :class:`InvalidProvider`, :class:`NoSuchEntity`."""
         checked = _thumbprints(thumbprints)
-        self._change(account, arn, "UpdateOpenIDConnectProviderThumbprint", lambda each: replace(each, thumbprints=checked))
+        self._change(
+            account,
+            arn,
+            "UpdateOpenIDConnectProviderThumbprint",
+            lambda oidc_provider: replace(oidc_provider, thumbprints=checked),
+        )
 
     def add_client(self, account: str, arn: str, client_id: str) -> None:
         """Accept tokens for one more audience; raise :class:`NoSuchEntity`, :class:`LimitExceeded`."""
@@ -91,7 +96,7 @@ class OidcProviders:
         """Stop accepting tokens for an audience; raise :class:`NoSuchEntity` only for the provider, as in AWS."""
 
         def change(provider: OidcProvider) -> OidcProvider:
-            return replace(provider, client_ids=tuple(each for each in provider.client_ids if each != client_id))
+            return replace(provider, client_ids=tuple(id_ for id_ in provider.client_ids if id_ != client_id))
 
         self._change(account, arn, "RemoveClientIDFromOpenIDConnectProvider", change)
 
@@ -138,6 +143,6 @@ def _clients(client_ids: Sequence[str]) -> tuple[str, ...]:
 def _thumbprints(thumbprints: Sequence[str]) -> tuple[str, ...]:
     if len(thumbprints) > _MAX_THUMBPRINTS:
         raise InvalidProvider(f"Thumbprint list must contain fewer than {_MAX_THUMBPRINTS + 1} entries.")
-    if any(_THUMBPRINT.fullmatch(each) is None for each in thumbprints):
+    if any(_THUMBPRINT.fullmatch(thumbprint) is None for thumbprint in thumbprints):
         raise InvalidProvider("A thumbprint is 40 hexadecimal digits.")
     return tuple(thumbprints)

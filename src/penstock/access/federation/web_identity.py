@@ -156,9 +156,9 @@ def _audience(claims: Mapping[str, Any], provider: OidcProvider) -> str:
     party = claims.get("azp")
     if party is not None:
         audiences = [party] if isinstance(audiences, list) else None
-    if not isinstance(audiences, list) or not all(isinstance(each, str) for each in audiences):
+    if not isinstance(audiences, list) or not all(isinstance(item, str) for item in audiences):
         raise InvalidIdentityToken("The token lacks an audience (aud).")
-    audience = next((each for each in audiences if each in provider.client_ids), None)
+    audience = next((item for item in audiences if item in provider.client_ids), None)
     if audience is None:
         raise InvalidIdentityToken(
             "Incorrect token audience", remedy="Ask for a token for one of the provider's client ids."

@@ -37,14 +37,14 @@ class Aliases:
             if other.id != account and self._store.get_entity(EntityKind.ALIAS, other.id, name) is not None:
                 raise taken(EntityKind.ALIAS, name)
         alias = AccountAlias(account=account, name=name, id=new_id("ALIA"), created=self._now().replace(microsecond=0))
-        former = [each for each in self.list(account) if each != name]
+        former = [item for item in self.list(account) if item != name]
         self._store.add_entity(alias, "CreateAccountAlias", limit=2)
-        for each in former:
-            self.delete(account, each)
+        for item in former:
+            self.delete(account, item)
 
     def list(self, account: str) -> list[str]:
         """Return the alias of the account, if it has one."""
-        return [each.name for each in self._store.list_entities(EntityKind.ALIAS, account)]
+        return [entity.name for entity in self._store.list_entities(EntityKind.ALIAS, account)]
 
     def delete(self, account: str, name: str) -> None:
         """Remove the alias; raise :class:`NoSuchEntity`."""

@@ -95,7 +95,7 @@ class Identities:
         def change(identity: Identity) -> Identity:
             if arn not in identity.attached:
                 raise NoSuchEntity(f"Policy {arn[:400]} was not found.")
-            return replace(identity, attached=tuple(each for each in identity.attached if each != arn))
+            return replace(identity, attached=tuple(item for item in identity.attached if item != arn))
 
         self.change(kind, account, name, f"Detach{_OPERATION[kind]}Policy", change)
 

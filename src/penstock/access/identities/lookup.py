@@ -22,4 +22,4 @@ def entity_named(reader: EntityReader, shape: type[E], account: str, name: str) 
 def entities_below(reader: EntityReader, shape: type[E], account: str, path_prefix: str) -> list[E]:
     """Return the account's entities of the class ``shape``, by name, with paths that begin with ``path_prefix``."""
     entities = reader.list_entities(kind_of(shape), account)
-    return [each for each in entities if isinstance(each, shape) and each.path.startswith(path_prefix)]
+    return [entity for entity in entities if isinstance(entity, shape) and entity.path.startswith(path_prefix)]

@@ -108,7 +108,9 @@ class ManagedPolicies:
         identities = self._store.list_identities(account)
         return PolicyUsage(
             attached=Counter(arn for identity in identities for arn in identity.attached),
-            bounding=Counter(each.boundary for each in identities if isinstance(each, Principal) and each.boundary),
+            bounding=Counter(
+                identity.boundary for identity in identities if isinstance(identity, Principal) and identity.boundary
+            ),
         )
 
     def delete(self, account: str, arn: str) -> None:
@@ -168,7 +170,9 @@ class ManagedPolicies:
             version = _version(policy, number)
             if version.number == policy.default:
                 raise DeleteConflict("Cannot delete the default version of a policy.")
-            return replace(policy, versions=tuple(each for each in policy.versions if each is not version))
+            return replace(
+                policy, versions=tuple(policy_version for policy_version in policy.versions if policy_version is not version)
+            )
 
         self._change(account, arn, "DeletePolicyVersion", change)
 
@@ -204,7 +208,11 @@ class ManagedPolicies:
 
 
 def _bounded(entities: EntityReader, account: str, arn: str) -> Sequence[Principal]:
-    return [each for each in entities.list_identities(account) if isinstance(each, Principal) and each.boundary == arn]
+    return [
+        identity
+        for identity in entities.list_identities(account)
+        if isinstance(identity, Principal) and identity.boundary == arn
+    ]
 
 
 def _aws(arn: str) -> ManagedPolicy:

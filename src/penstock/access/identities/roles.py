@@ -171,7 +171,9 @@ class Roles:
 
         def check(entities: EntityReader) -> None:
             profiles = entities.list_entities(EntityKind.PROFILE, account)
-            if any(isinstance(each, InstanceProfile) and (each.role or "").lower() == name.lower() for each in profiles):
+            if any(
+                isinstance(profile, InstanceProfile) and (profile.role or "").lower() == name.lower() for profile in profiles
+            ):
                 raise DeleteConflict("Cannot delete entity, must remove roles from instance profile first.")
 
         def change(role: Identity) -> None:

@@ -68,8 +68,8 @@ def is_public(text: str) -> bool:
 
 def _statements(text: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
     statements = json.loads(text)["Statement"]
-    for number, each in enumerate(statements if isinstance(statements, list) else [statements]):
-        yield f"Statement[{number}]", each
+    for number, statement in enumerate(statements if isinstance(statements, list) else [statements]):
+        yield f"Statement[{number}]", statement
 
 
 def _check_actions(place: str, statement: Mapping[str, Any]) -> None:
@@ -111,8 +111,8 @@ def _is_bounded(conditions: Mapping[str, Mapping[str, Any]]) -> bool:
 def _bounds(operator: str, key: str, values: list[Any]) -> bool:
     operator = operator.removeprefix("ForAnyValue:")
     if key == "aws:sourceip" and operator == "IpAddress":
-        return all(_is_narrow(str(each)) for each in values)
-    return key in _FIXED and operator in _EQUAL and not any(set("*?$") & set(str(each)) for each in values)
+        return all(_is_narrow(str(item)) for item in values)
+    return key in _FIXED and operator in _EQUAL and not any(set("*?$") & set(str(item)) for item in values)
 
 
 def _is_narrow(text: str) -> bool:

@@ -91,7 +91,7 @@ def _condition(place: str, name: str, key: str, value: Any, *, variables: bool) 
     # A key that no request has is accepted, as by AWS: its condition matches with IfExists, Not or Null.
     if not key or not key.isascii():
         raise MalformedPolicy(place, f"'{key[:100]}' is not a condition key: use SERVICE:KEY, such as aws:SourceIp")
-    values = [_text(f"{place}.{key[:100]}", each) for each in (value if isinstance(value, list) else [value])]
+    values = [_text(f"{place}.{key[:100]}", item) for item in (value if isinstance(value, list) else [value])]
     if len(values) > _MAX_VALUES:
         raise MalformedPolicy(f"{place}.{key[:100]}", f"has more than {_MAX_VALUES:,} values")
     if plain == "Null":
@@ -104,7 +104,7 @@ def _condition(place: str, name: str, key: str, value: Any, *, variables: bool) 
     make, negated = operator
     return Condition(
         key=key.lower(),
-        tests=tuple(make(f"{place}.{key[:100]}", each, variables) for each in values),
+        tests=tuple(make(f"{place}.{key[:100]}", item, variables) for item in values),
         negated=negated,
         if_exists=bool(if_exists),
         quantifier=quantifier,

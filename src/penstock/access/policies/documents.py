@@ -81,8 +81,8 @@ def parse_policy(text: str, policy_type: PolicyType, *, limit: int = MAX_POLICY_
     if not statements:
         raise MalformedPolicy("Statement", "is empty")
     reader = _Reader(policy_type, variables=version == _VERSIONS[0], stored=stored)
-    read = [reader.statement(f"Statement[{number}]", each) for number, each in enumerate(statements)]
-    sids = [each["Sid"] for each in statements if each.get("Sid")]
+    read = [reader.statement(f"Statement[{number}]", statement) for number, statement in enumerate(statements)]
+    sids = [statement["Sid"] for statement in statements if statement.get("Sid")]
     if len(sids) != len(set(sids)):
         raise MalformedPolicy("Statement", "has the same Sid twice")
     return Policy(statements=tuple(read), constant=all(map(_constant, read)))
@@ -139,7 +139,9 @@ class _Reader:
 
     def _conditions(self, place: str, members: Mapping[str, Any], *, deny: bool) -> Sequence[Condition]:
         conditions = parse_conditions(place, members.get("Condition", {}), variables=self._variables)
-        lost = next((each.key for each in conditions if deny and not self._stored and never_matches(each)), None)
+        lost = next(
+            (condition.key for condition in conditions if deny and not self._stored and never_matches(condition)), None
+        )
         if lost is not None:
             raise MalformedPolicy(
                 place, f"reads {_shown(lost)}, which no request has here: the Deny would apply to nothing. Name resources"
@@ -210,7 +212,7 @@ def _refuse_unknown(place: str, members: Mapping[str, Any], known: set[str]) -> 
 
 def _one_of(place: str, members: Mapping[str, Any], name: str) -> str:
     """Return ``name`` or ``NotNAME``, whichever is present; raise for both, and for neither."""
-    present = [each for each in (name, f"Not{name}") if each in members]
+    present = [item for item in (name, f"Not{name}") if item in members]
     if len(present) != 1:
         raise MalformedPolicy(place, f"needs either {name} or Not{name}{', not both' if present else ''}")
     return present[0]

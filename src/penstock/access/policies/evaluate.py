@@ -102,7 +102,7 @@ def is_uniform(request: AccessRequest, policies: Iterable[Policy]) -> bool:
         glob.splits(request.resource, text)
         for policy in policies
         for statement in policy.statements
-        if any(each.matches(request.action, text) for each in statement.actions) != statement.not_actions
+        if any(action.matches(request.action, text) for action in statement.actions) != statement.not_actions
         for glob in statement.resources or ()
     )
 

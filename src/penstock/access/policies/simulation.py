@@ -59,13 +59,13 @@ class Simulation:
         own_policy = self.resource_policy
         decision = decide(
             request,
-            [each.policy for each in self.identity],
+            [named_policy.policy for named_policy in self.identity],
             boundary=self.boundary,
             resource=None if own_policy is None else own_policy.policy,
             own_account=self.owner == self.caller.account,
         )
         matched = [
-            each for each in (*self.identity, *([own_policy] if own_policy else ())) if applying(each.policy, request)
+            item for item in (*self.identity, *([own_policy] if own_policy else ())) if applying(item.policy, request)
         ]
         within = None
         if self.boundary is not None:

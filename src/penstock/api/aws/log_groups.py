@@ -113,7 +113,7 @@ class _Groups:
     def describe(self, request: Request, context: RequestContext) -> Response:
         own = self.named(request.get("logGroupNamePrefix") or "")
         shapes = {name: run_group(name, context) for name in GROUPS}
-        return describe_groups(request, shapes | {name: group_shape(each, context) for name, each in own.items()})
+        return describe_groups(request, shapes | {name: group_shape(log_group, context) for name, log_group in own.items()})
 
     def retain(self, name: str, days: int | None) -> Response:
         _check_own(name)
@@ -147,7 +147,7 @@ class _Groups:
     def named(self, prefix: str) -> dict[str, LogGroup]:
         """Return the groups whose names begin with ``prefix``, by name."""
         groups = self._store.list(_KIND, "", after=None, limit=_MAX_GROUPS)
-        return {each.name: each for each in groups if each.name.startswith(prefix)}
+        return {group.name: group for group in groups if group.name.startswith(prefix)}
 
     def empty(self, handler: AnyHandler, member: str) -> Handler:
         """Return ``handler``, which answers an empty list for a group of callers' own."""

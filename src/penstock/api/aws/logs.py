@@ -56,7 +56,7 @@ def operations(folder: Path | None) -> OperationSet:
         way, place = _token(request.get("nextToken"), "f" if from_head else "b")
         where = _stream(folder, request.get("logGroupName") or "", request["logStreamName"])
         page = read_log(where, place=place, limit=limit, backward=way == "b")
-        events = [_shape(each) for each in page.events if wanted(each)]
+        events = [_shape(event) for event in page.events if wanted(event)]
         tokens = {"nextForwardToken": f"f/{page.end}", "nextBackwardToken": f"b/{page.begin}"}
         return {"events": events, **tokens}
 
@@ -102,8 +102,8 @@ def _streams(folder: Path | None, request: Request, context: RequestContext) -> 
     if by_time and prefix:
         raise _InvalidParameter("Cannot order by LastEventTime with a logStreamNamePrefix.", remedy="Leave one of them out.")
     stream = _of_group(group)
-    runs = [] if folder is None else [each for each in folder.glob("*") if each.name.startswith(prefix)]
-    logs = {each.name: each / stream for each in runs if (each / stream).is_dir()}
+    runs = [] if folder is None else [path for path in folder.glob("*") if path.name.startswith(prefix)]
+    logs = {run.name: run / stream for run in runs if (run / stream).is_dir()}
     # By time, the keys of pages are the times, in as many digits as any has, with the names.
     keys = [f"{log_written(log):015}/{name}" if by_time else name for name, log in logs.items()]
     keys_page = _page(listing, sorted(keys, reverse=descending), request, descending=descending)
@@ -147,7 +147,7 @@ def _search(folder: Path | None, request: Request) -> Response:
     begin = max(since, request.get("startTime") or 0) / 1000
     logs = _searched(folder, group, request, begin)
     until = _settled(logs)
-    merged = heapq.merge(*(_placed(name, log, begin) for name, log in logs.items()), key=lambda each: each[0].time)
+    merged = heapq.merge(*(_placed(name, log, begin) for name, log in logs.items()), key=lambda pair: pair[0].time)
     events: list[dict[str, Any]] = []
     length = 0
     for event, name, place in merged:
@@ -181,7 +181,7 @@ def _behind(events: Sequence[Mapping[str, Any]], token: str | None) -> str | Non
         return None
     last = int(events[-1]["timestamp"])
     since, passed = _page_start(token)
-    return f"m/{last}:{sum(each['timestamp'] == last for each in events) + (passed if since == last else 0)}"
+    return f"m/{last}:{sum(event['timestamp'] == last for event in events) + (passed if since == last else 0)}"
 
 
 def _searched(folder: Path | None, group: str, request: Request, since: float) -> dict[str, Path]:
@@ -194,9 +194,9 @@ def _searched(folder: Path | None, group: str, request: Request, since: float) -
         return {name: _stream(folder, group, name) for name in sorted(set(names))}
     stream = _of_group(group)
     streams = {
-        each.name: each / stream
-        for each in sorted([] if folder is None else folder.glob("*"))
-        if each.name.startswith(prefix) and log_changed(each / stream, since)
+        path.name: path / stream
+        for path in sorted([] if folder is None else folder.glob("*"))
+        if path.name.startswith(prefix) and log_changed(path / stream, since)
     }
     if len(streams) > _MOST_STREAMS:
         raise _InvalidParameter(

@@ -105,7 +105,9 @@ def operations(services: Sequence[OperationSet], buckets: Buckets) -> OperationS
 
 class _Tagging:
     def __init__(self, services: Sequence[OperationSet], buckets: Buckets) -> None:
-        self._handlers = {(each.service, name): handler for each in services for name, handler in each.handlers.items()}
+        self._handlers = {
+            (service.service, name): handler for service in services for name, handler in service.handlers.items()
+        }
         self._buckets = buckets
 
     def resources(self, request: Request, context: RequestContext) -> Response:
@@ -113,7 +115,7 @@ class _Tagging:
         if arns and (request.get("TagFilters") or request.get("ResourceTypeFilters")):
             raise InvalidParameter("ResourceARNList is given with filters.", remedy="Give one of them.")
         types, filters = request.get("ResourceTypeFilters") or (), request.get("TagFilters") or ()
-        wanted = [(each.get("Key"), each.get("Values")) for each in filters]
+        wanted = [(filter_.get("Key"), filter_.get("Values")) for filter_ in filters]
         if any(not key for key, _ in wanted):
             raise InvalidParameter("A tag filter needs a Key.")
         resources = [
@@ -123,7 +125,7 @@ class _Tagging:
             and all(key in tags and (not values or tags[key] in values) for key, values in wanted)
         ]
         limit = min(request.get("ResourcesPerPage") or _PAGE, _MOST)
-        chosen, token = _paged("resources", request, sorted(resources), limit, lambda each: each[0])
+        chosen, token = _paged("resources", request, sorted(resources), limit, lambda item: item[0])
         return {
             "ResourceTagMappingList": [{"ResourceARN": text, "Tags": _pairs(tags)} for text, tags in chosen],
             "PaginationToken": token,
@@ -205,7 +207,7 @@ def _arn_of(owner_type: _ResourceType, item: Any, context: RequestContext) -> st
 
 def _read_tags(answer: Any) -> Tags:
     tags = answer.get("Tags") or answer.get("tags") or {}
-    return tags if isinstance(tags, Mapping) else {each["Key"]: each["Value"] for each in tags}
+    return tags if isinstance(tags, Mapping) else {tag["Key"]: tag["Value"] for tag in tags}
 
 
 def _pairs(tags: Tags) -> list[dict[str, str]]:
@@ -220,7 +222,7 @@ def _paged(
     listing: str, request: Request, items: Sequence[Any], limit: int, key: Callable[[Any], str]
 ) -> tuple[Sequence[Any], str]:
     def read(after: str | None, count: int) -> Sequence[Any]:
-        return [each for each in items if after is None or key(each) > after][:count]
+        return [item for item in items if after is None or key(item) > after][:count]
 
     try:
         one_page = page(listing, request.get("PaginationToken") or None, limit, read, key, kind=str)

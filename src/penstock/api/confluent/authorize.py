@@ -89,10 +89,10 @@ class Permissions:
         origin = replace(origin, region=self._tenant.schemas.identity.region)
         owner = self._tenant.account
         return [
-            each
-            for each in answer
+            item
+            for item in answer
             if self._access.member_denial(
-                caller, actions, name(self, each), origin, owner=owner, tenant=self._tenant, allowed=allowed
+                caller, actions, name(self, item), origin, owner=owner, tenant=self._tenant, allowed=allowed
             )
             is None
         ]

@@ -50,7 +50,7 @@ class Query:
 
     def flag(self, name: str, *alternatives: str) -> bool:
         """Return whether the parameter, under any of its names, is ``true``."""
-        return any(self._values.get(each, "").lower() == "true" for each in (name, *alternatives))
+        return any(self._values.get(alternative, "").lower() == "true" for alternative in (name, *alternatives))
 
     def refuse(self, *names: str) -> None:
         """Raise :class:`BadRequest` if the query has one of these, which Confluent's server has and this one does not."""

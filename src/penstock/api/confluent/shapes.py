@@ -46,7 +46,8 @@ class Shapes:
         references = self._subjects.references_of(version)
         if references:
             answer["references"] = [
-                {"name": each.name, "subject": each.subject, "version": each.version} for each in references
+                {"name": reference.name, "subject": reference.subject, "version": reference.version}
+                for reference in references
             ]
         if version.contract is not None:
             answer["metadata"] = json.loads(version.contract)

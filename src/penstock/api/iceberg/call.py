@@ -167,7 +167,7 @@ class Call:
     def wants(self, delegation: str) -> bool:
         """Return whether the client asks for this way of access to the lake (X-Iceberg-Access-Delegation)."""
         header = self.headers.get("x-iceberg-access-delegation", "")
-        return delegation in {each.strip() for each in header.split(",")}
+        return delegation in {part.strip() for part in header.split(",")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +186,7 @@ def no_content() -> Answer:
 
 def level(value: Any) -> str:
     """Return the database that a namespace of a body names, in lower case; raise :class:`InvalidInput`."""
-    if not isinstance(value, list) or not all(isinstance(each, str) for each in value) or not value:
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value) or not value:
         raise InvalidInput("A namespace is a list of strings.")
     if len(value) > 1:
         raise InvalidInput(

@@ -35,7 +35,7 @@ def account_of(catalog: str | None, own: str) -> str:
 
 def routes(served: Sequence[Route]) -> list[Route]:
     """Return the route of the configuration, which lists those of ``served``."""
-    listed = sorted({each.advertised for each in served if "/{prefix}/" in each.path})
+    listed = sorted({route.advertised for route in served if "/{prefix}/" in route.path})
 
     def config(call: Call) -> Answer:
         account = account_of(call.parameter("warehouse"), call.caller.account)

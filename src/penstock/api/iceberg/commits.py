@@ -68,7 +68,7 @@ def commit(call: Call, changes: Sequence[Change]) -> list[Loaded]:
     Raises :class:`RequirementFailed`, :class:`CommitFailed`, :class:`NoSuchTable`, :class:`BadDocument` and
     :class:`CommitStateUnknown`.
     """
-    if len({(each.database, each.name) for each in changes}) != len(changes):
+    if len({(item.database, item.name) for item in changes}) != len(changes):
         raise InvalidInput("A transaction changes each table at most once.")
     for change in changes:
         _check_access(call, change)
@@ -82,7 +82,7 @@ def publish(call: Call, planners: Sequence[Callable[[], Plan]]) -> list[Loaded]:
     """Write what ``planners`` return to the catalog, all together; plan again if a table was changed meanwhile."""
     for attempt in range(_ATTEMPTS):
         plans = _planned(call, planners)
-        writes = [each.write for each in plans if each.write is not None]
+        writes = [plan.write for plan in plans if plan.write is not None]
         try:
             call.tables.change_tables(writes, skip_archive=True)
         except StaleTable:
@@ -100,8 +100,8 @@ def publish(call: Call, planners: Sequence[Callable[[], Plan]]) -> list[Loaded]:
             ) from error
         else:
             call.tell_lake(writes)
-            _remove(call, [location for each in plans for location in each.dropped])
-            return [each.result for each in plans]
+            _remove(call, [location for plan in plans for location in plan.dropped])
+            return [plan.result for plan in plans]
     raise AssertionError("unreachable")
 
 
@@ -156,9 +156,9 @@ def _plan_create(call: Call, change: Change) -> Plan:
     if entity_type not in {None, "Table"}:
         raise AlreadyExists(f"{entity_type} with same name already exists: {change.database}.{change.name}")
     check_requirements(change.requirements, None if entity_type is None else {})
-    upgrade = next((each for each in change.updates if each.get("action") == "upgrade-format-version"), {})
+    upgrade = next((update for update in change.updates if update.get("action") == "upgrade-format-version"), {})
     version = version_of(upgrade.get(FORMAT_VERSION, 2))
-    moved = next((each for each in change.updates if each.get("action") == "set-location"), {})
+    moved = next((update for update in change.updates if update.get("action") == "set-location"), {})
     location = optional_text(moved, "location", "set-location")
     base = blank_table(location or default_location(call, change.database, change.name), version)
     created = apply_updates(base, change.updates, metadata_location=None)
@@ -201,7 +201,7 @@ def _removable(call: Call, key: tuple[str, str], locations: Sequence[str]) -> li
 
 def _discard(call: Call, plans: Sequence[Plan]) -> None:
     """Remove the files of plans that were not published."""
-    _remove(call, [each.result.location for each in plans if each.write is not None])
+    _remove(call, [plan.result.location for plan in plans if plan.write is not None])
 
 
 def _remove(call: Call, locations: Sequence[str]) -> None:

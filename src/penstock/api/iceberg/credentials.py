@@ -121,5 +121,5 @@ def _writes(call: Call, database: str, name: str) -> Sequence[str]:
 def table_locations(document: Document) -> frozenset[str]:
     """Return the folders that a table's files are in: its location, and others that its properties name."""
     properties: Mapping[str, str] = document.get("properties") or {}
-    locations = [str(document["location"]), *(str(properties[each]) for each in _FOLDERS if properties.get(each))]
-    return frozenset(f"{each.rstrip('/')}/" for each in locations if each.startswith(SCHEMES))
+    locations = [str(document["location"]), *(str(properties[folder]) for folder in _FOLDERS if properties.get(folder))]
+    return frozenset(f"{location.rstrip('/')}/" for location in locations if location.startswith(SCHEMES))

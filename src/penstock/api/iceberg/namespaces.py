@@ -57,7 +57,7 @@ def _list(call: Call) -> Answer:
     paged = call.has_parameter("pageToken") or call.has_parameter("pageSize")
     while True:
         page = call.tables.databases_page(limit=call.page_size(), token=token)
-        shown = (each.name for each in page.items if call.access.is_visible("GetDatabases", {"Name": each.name}))
+        shown = (item.name for item in page.items if call.access.is_visible("GetDatabases", {"Name": item.name}))
         names.extend([name] for name in shown)
         token = page.next_token
         if paged or token is None:
@@ -98,7 +98,7 @@ def _update(call: Call) -> Answer:
     name = call.database
     removals = call.document.get("removals") or []
     updates = texts(call.document, "updates", "the request") if call.document.get("updates") else {}
-    if not isinstance(removals, list) or not all(isinstance(each, str) for each in removals):
+    if not isinstance(removals, list) or not all(isinstance(removal, str) for removal in removals):
         raise InvalidInput("'removals' is not a list of strings.")
     both = sorted(set(removals) & set(updates))
     if both:

@@ -104,7 +104,7 @@ def _headers(sent: Any) -> dict[str, str]:
     headers: dict[str, str] = {}
     for name, values in sent.items():
         listed = values if isinstance(values, list) else [values]
-        if not all(isinstance(each, str) and each.isprintable() for each in listed):
+        if not all(isinstance(item, str) and item.isprintable() for item in listed):
             raise InvalidInput(f"The header '{name[:100]}' is not a list of strings.")
         headers[name.lower()] = ",".join(listed)
     return headers

@@ -106,7 +106,7 @@ def rename(call: Call, *, views: bool) -> Answer:
         )
     except TableExists:
         entity_type = kind_of(call, to_database, to_name) or "Table"
-        names = (".".join([*each["namespace"], each["name"]]) for each in (call.body["source"], call.body["destination"]))
+        names = (".".join([*item["namespace"], item["name"]]) for item in (call.body["source"], call.body["destination"]))
         raise AlreadyExists(f"Cannot rename {' to '.join(names)}. {entity_type} already exists") from None
     return no_content()
 
@@ -171,9 +171,9 @@ def _commit(call: Call) -> Answer:
 
 def _transaction(call: Call) -> Answer:
     changes = []
-    for each in documents(call.document, "table-changes", "the transaction"):
-        database, name = identifier(each.get("identifier"), "identifier")
-        changes.append(_change(database, name, each))
+    for document in documents(call.document, "table-changes", "the transaction"):
+        database, name = identifier(document.get("identifier"), "identifier")
+        changes.append(_change(database, name, document))
     if not 1 <= len(changes) <= _MAX_CHANGES:
         raise InvalidInput(f"A transaction changes 1 to {_MAX_CHANGES} tables, not {len(changes)}.")
     commit(call, changes)

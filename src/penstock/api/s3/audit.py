@@ -73,7 +73,7 @@ class AuditedRequest:
                 message="" if error is None else str(error),
                 secure=scope.get("scheme") == "https",
                 parameters={name: value for name, value in parameters.items() if value},
-                resources=[f"arn:aws:s3:::{each}" for each in paths if each],
+                resources=[f"arn:aws:s3:::{path}" for path in paths if path],
                 data=bool(self.key or keys),
             )
         )

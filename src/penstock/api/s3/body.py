@@ -160,7 +160,9 @@ class BodyReader:
         self._md5 = hashlib.md5(usedforsecurity=False) if "content-md5" in headers else None
         self._announced = declared_checksums(headers)
         trailer = headers.get("x-amz-trailer", "")
-        self._trailing = [each for each in ALGORITHMS if header_of(each) in {t.strip().lower() for t in trailer.split(",")}]
+        self._trailing = [
+            algorithm for algorithm in ALGORITHMS if header_of(algorithm) in {t.strip().lower() for t in trailer.split(",")}
+        ]
         self.checksums: dict[str, Checksum] = {}
         self._size = 0
         self.length = self._length()

@@ -30,7 +30,7 @@ async def list_buckets(call: Call) -> Answer:
     limit = call.members.get("MaxBuckets", 10_000)
     if not 1 <= limit <= 10_000:
         raise S3Error("InvalidArgument", "Argument max-buckets must be an integer between 1 and 10000")
-    buckets = [each for each in await call.run(call.lake.store.buckets) if each[0].startswith(prefix) and each[0] > after]
+    buckets = [item for item in await call.run(call.lake.store.buckets) if item[0].startswith(prefix) and item[0] > after]
     members: dict[str, Any] = {
         "Owner": owner_of(call),
         "Buckets": [
@@ -104,8 +104,8 @@ async def list_objects_v2(call: Call) -> Answer:
         "StartAfter": _encoded(call, start) if start else None,
     }
     if not members.get("FetchOwner", False):
-        for each in listed["Contents"]:
-            del each["Owner"]
+        for content in listed["Contents"]:
+            del content["Owner"]
     return Answer(members=listed)
 
 
@@ -126,7 +126,7 @@ async def list_object_versions(call: Call) -> Answer:
     check_headers(call)
     marker = call.members.get("KeyMarker", "")
     page, listed = await _list(call, marker, action="ListBucketVersions")
-    versions = [{**each, "VersionId": "null", "IsLatest": True} for each in listed.pop("Contents")]
+    versions = [{**content, "VersionId": "null", "IsLatest": True} for content in listed.pop("Contents")]
     listed |= {"Versions": versions, "KeyMarker": _encoded(call, marker), "VersionIdMarker": ""}
     if page.next_after is not None:
         listed |= {"NextKeyMarker": _encoded(call, page.next_after), "NextVersionIdMarker": "null"}
@@ -154,8 +154,8 @@ async def _list(call: Call, after: str, *, action: str = "ListBucket") -> tuple[
         "MaxKeys": limit,
         "EncodingType": members.get("EncodingType"),
         "IsTruncated": page.next_after is not None,
-        "Contents": [_listed(call, each) for each in page.objects],
-        "CommonPrefixes": [{"Prefix": _encoded(call, each)} for each in page.prefixes],
+        "Contents": [_listed(call, object_) for object_ in page.objects],
+        "CommonPrefixes": [{"Prefix": _encoded(call, name)} for name in page.prefixes],
     }
 
 

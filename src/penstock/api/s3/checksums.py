@@ -78,7 +78,7 @@ def declared_checksums(headers: Mapping[str, str]) -> dict[str, str]:
 
 def composite(algorithm: str, parts: Iterable[str]) -> str:
     """Return the checksum of the parts' checksums, with the number of parts."""
-    each = [base64.b64decode(part) for part in parts]
+    item = [base64.b64decode(part) for part in parts]
     whole = Checksum(algorithm)
-    whole.update(b"".join(each))
-    return f"{whole.text()}-{len(each)}"
+    whole.update(b"".join(item))
+    return f"{whole.text()}-{len(item)}"

@@ -83,20 +83,20 @@ def _routes() -> Mapping[tuple[str, int], tuple[Route, ...]]:
             operation=name,
             query=frozenset(parse_qsl(query, keep_blank_values=True)),
             needed=frozenset(
-                members[each].serialization["name"]
-                for each in required
-                if members[each].serialization.get("location") == "querystring"
+                members[item].serialization["name"]
+                for item in required
+                if members[item].serialization.get("location") == "querystring"
             ),
             copies="CopySource" in required,
             read=frozenset(
-                each.serialization["name"]
-                for each in members.values()
-                if each.serialization.get("location") == "querystring"
+                member.serialization["name"]
+                for member in members.values()
+                if member.serialization.get("location") == "querystring"
             ),
         )
         by_method.setdefault((model.http["method"], depth), []).append(route)
     return {
-        key: tuple(sorted(routes, key=lambda each: (-len(each.query) - len(each.needed), not each.copies, each.operation)))
+        key: tuple(sorted(routes, key=lambda item: (-len(item.query) - len(item.needed), not item.copies, item.operation)))
         for key, routes in by_method.items()
     }
 
@@ -134,7 +134,7 @@ def _check_subresources(method: str, query: Mapping[str, str], route: Route) -> 
         if name in known or not (name in subresources() or (not value and _BARE_NAME.fullmatch(name))):
             continue
         if route.query:
-            own = sorted(each for each, _ in route.query)
+            own = sorted(item for item, _ in route.query)
             raise S3Error(
                 "InvalidArgument",
                 f"Conflicting query string parameters: {', '.join([*own, name])}",
@@ -194,7 +194,7 @@ def _parsed(name: str, text: str, type_name: str) -> Any:
     if type_name == "boolean":
         return text.lower() == "true"
     if type_name == "list":
-        return [each.strip() for each in text.split(",") if each.strip()]
+        return [part.strip() for part in text.split(",") if part.strip()]
     return text
 
 

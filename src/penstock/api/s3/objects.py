@@ -143,7 +143,7 @@ def check_preconditions(headers: Mapping[str, str], info: ObjectInfo, prefix: st
 
 
 def _names_etag(header: str, etag: str) -> bool:
-    etags = {each.strip().removeprefix("W/").strip('"') for each in header.split(",")}
+    etags = {part.strip().removeprefix("W/").strip('"') for part in header.split(",")}
     return "*" in etags or etag.strip('"') in etags
 
 
@@ -189,7 +189,7 @@ async def put_object(call: Call) -> Answer:
     checksums: dict[str, str] = {}
 
     def commit() -> ObjectInfo:
-        checksums.update({name: each.text() for name, each in call.body.checksums.items()})
+        checksums.update({name: checksum.text() for name, checksum in call.body.checksums.items()})
         stored, etag = replace(attributes, checksums=checksums), draft.md5.digest()
         with draft:
             return call.lake.store.commit(draft, call.bucket, call.key, stored, etag=etag, condition=condition)
@@ -222,13 +222,13 @@ async def delete_objects(call: Call) -> Answer:
     def delete() -> dict[str, Any]:
         store, deleted, errors = call.lake.store, [], []
         store.bucket(call.bucket)
-        for each in wanted["Objects"]:
-            key = each["Key"]
+        for object_ in wanted["Objects"]:
+            key = object_["Key"]
             try:
                 call.access.check("DeleteObject", call.bucket, key)
-                if each.get("VersionId", "null") != "null":
+                if object_.get("VersionId", "null") != "null":
                     raise S3Error("InvalidArgument", "Buckets of this store are not versioned.")
-                condition = Condition(match=each["ETag"]) if each.get("ETag") else None
+                condition = Condition(match=object_["ETag"]) if object_.get("ETag") else None
                 store.delete(call.bucket, key, condition=condition)
                 deleted.append({"Key": key})
             except S3Error as error:
@@ -240,7 +240,7 @@ async def delete_objects(call: Call) -> Answer:
         return {"Deleted": [] if wanted.get("Quiet") else deleted, "Errors": errors}
 
     members = await call.run(delete)
-    return Answer(members=members, denied=[each["Key"] for each in members["Errors"] if each["Code"] == "AccessDenied"])
+    return Answer(members=members, denied=[item["Key"] for item in members["Errors"] if item["Code"] == "AccessDenied"])
 
 
 async def get_object_tagging(call: Call) -> Answer:
@@ -285,7 +285,7 @@ async def get_object_attributes(call: Call) -> Answer:
     opened.close()
     info = opened.info
     attributes = info.attributes
-    wanted = {each.strip() for each in call.headers.get("x-amz-object-attributes", "").split(",")} - {""}
+    wanted = {part.strip() for part in call.headers.get("x-amz-object-attributes", "").split(",")} - {""}
     known = {"ETag", "Checksum", "ObjectParts", "StorageClass", "ObjectSize"}
     if not wanted or wanted - known:
         raise S3Error("InvalidArgument", "Invalid attribute name specified.")

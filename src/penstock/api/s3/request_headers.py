@@ -92,7 +92,7 @@ def attributes_of(call: Call) -> Attributes:
     """Return the object's attributes in the headers of a put; checksums and sizes of parts are added later."""
     headers = {name: call.headers[name] for name in _STORED if name in call.headers}
     encoding = ",".join(
-        each.strip() for each in headers.pop("content-encoding", "").split(",") if each.strip() not in {"", "aws-chunked"}
+        part.strip() for part in headers.pop("content-encoding", "").split(",") if part.strip() not in {"", "aws-chunked"}
     )
     if encoding:
         headers["content-encoding"] = encoding
@@ -129,8 +129,8 @@ def tags_of(pairs: list[dict[str, Any]], *, most: int = _MAX_TAGS, what: str = "
     if len(pairs) > most:
         raise S3Error("InvalidTag", f"{what} tags cannot be greater than {most}")
     tags: dict[str, str] = {}
-    for each in pairs:
-        key, value = each.get("Key", ""), each.get("Value", "")
+    for pair in pairs:
+        key, value = pair.get("Key", ""), pair.get("Value", "")
         if not 1 <= len(key) <= 128 or not _TAG_TEXT.fullmatch(key) or key.lower().startswith("aws:"):
             raise S3Error("InvalidTag", "The TagKey you have provided is invalid", details={"TagKey": key[:128]})
         if len(value) > 256 or not _TAG_TEXT.fullmatch(value):

@@ -117,7 +117,7 @@ def _public_access(document: Shape) -> Shape:
 
 def _encryption(document: Shape) -> Shape:
     rules = document.get("Rules", [])
-    wanted = [each.get("ApplyServerSideEncryptionByDefault", {}).get("SSEAlgorithm", "AES256") for each in rules]
+    wanted = [rule.get("ApplyServerSideEncryptionByDefault", {}).get("SSEAlgorithm", "AES256") for rule in rules]
     if len(rules) != 1 or not set(wanted) <= {"AES256", "aws:kms", "aws:kms:dsse"}:
         raise _malformed()
     if rules[0].get("BlockedEncryptionTypes"):
@@ -126,7 +126,7 @@ def _encryption(document: Shape) -> Shape:
 
 
 def _ownership(document: Shape) -> Shape:
-    wanted = [each["ObjectOwnership"] for each in document["Rules"]]
+    wanted = [rule["ObjectOwnership"] for rule in document["Rules"]]
     if len(wanted) != 1 or not set(wanted) <= {"BucketOwnerEnforced", "BucketOwnerPreferred", "ObjectWriter"}:
         raise _malformed()
     if wanted != ["BucketOwnerEnforced"]:
@@ -150,7 +150,7 @@ def _versioning(document: Shape) -> Shape:
 
 def _lifecycle(document: Shape) -> Shape:
     rules = document["Rules"]
-    if not 1 <= len(rules) <= _MAX_RULES or any(each["Status"] not in {"Enabled", "Disabled"} for each in rules):
+    if not 1 <= len(rules) <= _MAX_RULES or any(item["Status"] not in {"Enabled", "Disabled"} for item in rules):
         raise _malformed()
     for rule in rules:
         # What concerns versions that are not current changes nothing: there are none.

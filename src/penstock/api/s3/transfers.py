@@ -180,7 +180,7 @@ async def upload_part(call: Call) -> Answer:
     draft = await call.run(call.lake.store.draft)
     try:
         await call.body.pour(draft)
-        checksums = {name: each.text() for name, each in call.body.checksums.items()}
+        checksums = {name: checksum.text() for name, checksum in call.body.checksums.items()}
         part: Part = await call.run(call.lake.uploads.put_part, upload, number, draft, checksums)
     finally:
         await call.run(draft.close)
@@ -228,7 +228,7 @@ async def complete_multipart_upload(call: Call) -> Answer:
     condition = condition_of(call.headers)
     wanted = await call.document("CompletedMultipartUpload", elements=9 * _MAX_PARTS + 1)
     listed = wanted.get("Parts", [])
-    if not listed or any("PartNumber" not in each or "ETag" not in each for each in listed):
+    if not listed or any("PartNumber" not in item or "ETag" not in item for item in listed):
         raise S3Error(
             "MalformedXML", "The XML you provided was not well-formed or did not validate against our published schema"
         )
@@ -247,7 +247,7 @@ def _complete(call: Call, listed: list[dict[str, Any]], condition: Condition) ->
         if done is not None:
             return done
         upload = uploads.get(call.bucket, call.key, upload_id)
-        parts = uploads.open_parts(upload, [(each["PartNumber"], each["ETag"]) for each in listed])
+        parts = uploads.open_parts(upload, [(entry["PartNumber"], entry["ETag"]) for entry in listed])
         for part, sent in zip(parts, listed, strict=True):
             for algorithm, value in part.checksums.items():
                 if sent.get(f"Checksum{algorithm}", value) != value:
@@ -330,15 +330,17 @@ async def list_multipart_uploads(call: Call) -> Answer:
     key, upload_id = members.get("KeyMarker", ""), members.get("UploadIdMarker", "")
     limit = min(members.get("MaxUploads", 1_000), 1_000)
     uploads: list[Upload] = await call.run(call.lake.uploads.of_bucket, call.bucket)
-    remaining = [each for each in uploads if each.key.startswith(prefix)]
-    remaining = [each for each in remaining if each.key > key or (upload_id and each.key == key and each.id > upload_id)]
+    remaining = [upload for upload in uploads if upload.key.startswith(prefix)]
+    remaining = [
+        upload for upload in remaining if upload.key > key or (upload_id and upload.key == key and upload.id > upload_id)
+    ]
     shown: list[Upload] = []
     prefixes: list[str] = []
     truncated = False
     last = ("", "")
-    for each in remaining:
-        cut = each.key.find(delimiter, len(prefix)) if delimiter else -1
-        common = each.key[: cut + len(delimiter)] if cut >= 0 else None
+    for upload in remaining:
+        cut = upload.key.find(delimiter, len(prefix)) if delimiter else -1
+        common = upload.key[: cut + len(delimiter)] if cut >= 0 else None
         # A marker that is a common prefix stands for all keys that begin with it.
         if common is not None and common in {key, last[0]}:
             continue
@@ -349,8 +351,8 @@ async def list_multipart_uploads(call: Call) -> Answer:
             prefixes.append(common)
             last = (common, "")
         else:
-            shown.append(each)
-            last = (each.key, each.id)
+            shown.append(upload)
+            last = (upload.key, upload.id)
     return Answer(
         members={
             "Bucket": call.bucket,
@@ -364,18 +366,18 @@ async def list_multipart_uploads(call: Call) -> Answer:
             "IsTruncated": truncated,
             "Uploads": [
                 {
-                    "UploadId": each.id,
-                    "Key": each.key,
-                    "Initiated": each.initiated,
+                    "UploadId": upload.id,
+                    "Key": upload.key,
+                    "Initiated": upload.initiated,
                     "StorageClass": "STANDARD",
                     "Owner": owner_of(call),
-                    "Initiator": {"ID": each.principal, "DisplayName": each.principal},
-                    "ChecksumAlgorithm": each.algorithm or None,
-                    "ChecksumType": each.checksum_type or None,
+                    "Initiator": {"ID": upload.principal, "DisplayName": upload.principal},
+                    "ChecksumAlgorithm": upload.algorithm or None,
+                    "ChecksumType": upload.checksum_type or None,
                 }
-                for each in shown
+                for upload in shown
             ],
-            "CommonPrefixes": [{"Prefix": each} for each in prefixes],
+            "CommonPrefixes": [{"Prefix": name} for name in prefixes],
         }
     )
 

@@ -84,16 +84,16 @@ def _structure(element: Element, shape: StructureShape) -> dict[str, Any]:
             flat = member.serialization.get("flattened")
             outer = member.serialization.get("name", name)
             item = member.member.serialization.get("name", "member")
-            each = children.get(outer, [])
-            if not flat and each:
-                each = [grandchild for grandchild in each[0] if grandchild.tag.rpartition("}")[2] == item]
-                values[name] = [_value(one, member.member) for one in each]
-            elif each:
-                values[name] = [_value(one, member.member) for one in each]
+            elements = children.get(outer, [])
+            if not flat and elements:
+                elements = [grandchild for grandchild in elements[0] if grandchild.tag.rpartition("}")[2] == item]
+                values[name] = [_value(one, member.member) for one in elements]
+            elif elements:
+                values[name] = [_value(one, member.member) for one in elements]
             continue
-        elements = children.get(member.serialization.get("name", name))
-        if elements:
-            values[name] = _value(elements[0], member)
+        own = children.get(member.serialization.get("name", name))
+        if own:
+            values[name] = _value(own[0], member)
     missing = [name for name in shape.required_members if name not in values]
     if missing:
         raise _malformed()
@@ -140,12 +140,12 @@ def _render_members(value: Mapping[str, Any], shape: StructureShape, parts: list
 def _render(tag: str, value: Any, shape: Any, parts: list[str]) -> None:
     if shape.type_name == "list":
         if shape.serialization.get("flattened"):
-            for each in value:
-                _render(tag, each, shape.member, parts)
+            for item in value:
+                _render(tag, item, shape.member, parts)
             return
         parts.append(f"<{tag}>")
-        for each in value:
-            _render(shape.member.serialization.get("name", "member"), each, shape.member, parts)
+        for item in value:
+            _render(shape.member.serialization.get("name", "member"), item, shape.member, parts)
         parts.append(f"</{tag}>")
         return
     if shape.type_name == "structure":

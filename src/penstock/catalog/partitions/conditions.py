@@ -50,12 +50,12 @@ def all_of(parts: Sequence[Condition]) -> Condition:
     """Return the AND of ``parts``, in SQL's three-valued logic."""
     if len(parts) == 1:
         return parts[0]
-    tests = [each.test for each in parts]
+    tests = [part.test for part in parts]
 
     def test(row: Row) -> bool | None:
         result: bool | None = True
-        for each in tests:
-            match each(row):
+        for item in tests:
+            match item(row):
                 case False:
                     return False
                 case None:
@@ -65,8 +65,8 @@ def all_of(parts: Sequence[Condition]) -> Condition:
     keys = _keys(parts)
     spans = None
     if len(keys) == 1:
-        for each in parts:
-            spans = _both(spans, each.spans)
+        for part in parts:
+            spans = _both(spans, part.spans)
     return Condition(test=test, keys=keys, spans=spans, joined="and", parts=parts)
 
 
@@ -74,12 +74,12 @@ def any_of(parts: Sequence[Condition]) -> Condition:
     """Return the OR of ``parts``, in SQL's three-valued logic."""
     if len(parts) == 1:
         return parts[0]
-    tests = [each.test for each in parts]
+    tests = [part.test for part in parts]
 
     def test(row: Row) -> bool | None:
         result: bool | None = False
-        for each in tests:
-            match each(row):
+        for item in tests:
+            match item(row):
                 case True:
                     return True
                 case None:
@@ -87,8 +87,8 @@ def any_of(parts: Sequence[Condition]) -> Condition:
         return result
 
     keys = _keys(parts)
-    bounded = [each.spans for each in parts if each.spans is not None]
-    spans = [span for each in bounded for span in each] if len(keys) == 1 and len(bounded) == len(parts) else None
+    bounded = [part.spans for part in parts if part.spans is not None]
+    spans = [span for item in bounded for span in item] if len(keys) == 1 and len(bounded) == len(parts) else None
     return Condition(test=test, keys=keys, spans=spans, joined="or", parts=parts)
 
 
@@ -107,20 +107,20 @@ def branches(condition: Condition) -> Sequence[Branch]:
     if condition.joined == "or" and len(condition.keys) > 1:
         return [branch for part in condition.parts for branch in branches(part)]
     by_position: dict[int, list[Condition]] = {}
-    for each in _conjuncts(condition):
-        if len(each.keys) == 1:
-            by_position.setdefault(next(iter(each.keys)), []).append(each)
+    for conjunct in _conjuncts(condition):
+        if len(conjunct.keys) == 1:
+            by_position.setdefault(next(iter(conjunct.keys)), []).append(conjunct)
     return [{position: all_of(parts) for position, parts in by_position.items()}]
 
 
 def _conjuncts(condition: Condition) -> Sequence[Condition]:
     if condition.joined != "and" or len(condition.keys) == 1:
         return [condition]
-    return [each for part in condition.parts for each in _conjuncts(part)]
+    return [conjunct for part in condition.parts for conjunct in _conjuncts(part)]
 
 
 def _keys(parts: Sequence[Condition]) -> frozenset[int]:
-    return frozenset[int]().union(*(each.keys for each in parts))
+    return frozenset[int]().union(*(part.keys for part in parts))
 
 
 def _both(first: Sequence[Span] | None, second: Sequence[Span] | None) -> Sequence[Span] | None:

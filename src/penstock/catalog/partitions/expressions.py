@@ -211,7 +211,7 @@ class _Parser:
             return None if value is None else value in wanted
 
         ends = [order_text(value) for value in wanted]
-        return Condition(test=test, keys=frozenset({left.column}), spans=[Span(left.kind, each, each) for each in ends])
+        return Condition(test=test, keys=frozenset({left.column}), spans=[Span(left.kind, end, end) for end in ends])
 
     def _like(self, left: _Operand) -> Condition:
         pattern = self._operand()

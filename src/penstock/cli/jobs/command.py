@@ -77,7 +77,7 @@ def create_command(
 def list_command(*, as_json: bool) -> None:
     """List the jobs."""
     jobs = _all("get_jobs", "Jobs", "the jobs")
-    rows = [(each["Name"], each["Command"].get("Name", ""), each["Command"].get("ScriptLocation", "")) for each in jobs]
+    rows = [(job["Name"], job["Command"].get("Name", ""), job["Command"].get("ScriptLocation", "")) for job in jobs]
     _table(("JOB", "KIND", "SCRIPT"), rows, jobs if as_json else None)
 
 
@@ -119,10 +119,10 @@ def start_command(*, name: str, wait: bool, arguments: Sequence[str]) -> None:
 def stop_command(*, name: str, run_ids: Sequence[str]) -> None:
     """Stop runs of job NAME."""
     answer = _ask("batch_stop_job_run", f"job {name}", JobName=name, JobRunIds=list(run_ids))
-    for each in answer.get("SuccessfulSubmissions", ()):
-        click.echo(f"{each['JobRunId']} is being stopped.")
+    for successful_submission in answer.get("SuccessfulSubmissions", ()):
+        click.echo(f"{successful_submission['JobRunId']} is being stopped.")
     if answer.get("Errors"):
-        raise InvalidInput(" ".join(each["ErrorDetail"]["ErrorMessage"] for each in answer["Errors"]))
+        raise InvalidInput(" ".join(error["ErrorDetail"]["ErrorMessage"] for error in answer["Errors"]))
 
 
 @command.command("runs")
@@ -133,8 +133,8 @@ def runs_command(*, name: str, count: int, as_json: bool) -> None:
     """List the latest runs of job NAME, newest first."""
     runs = _ask("get_job_runs", f"job {name}", JobName=name, MaxResults=count)["JobRuns"]
     rows = [
-        (each["Id"], each["JobRunState"], _time(each["StartedOn"]), each["ExecutionTime"], each.get("ErrorMessage", ""))
-        for each in runs
+        (run["Id"], run["JobRunState"], _time(run["StartedOn"]), run["ExecutionTime"], run.get("ErrorMessage", ""))
+        for run in runs
     ]
     _table(("RUN", "STATE", "STARTED", "SECONDS", "ERROR"), rows, runs if as_json else None)
 
@@ -192,11 +192,11 @@ def _ask(operation: str, what: str, **request: Any) -> Mapping[str, Any]:
 def _all(operation: str, member: str, what: str) -> list[Any]:
     client = open_client("glue")
     with translated_errors(client, what):
-        return [each for page in client.get_paginator(operation).paginate() for each in page[member]]
+        return [item for page in client.get_paginator(operation).paginate() for item in page[member]]
 
 
 def _names() -> set[str]:
-    return {each["Name"] for each in _all("get_jobs", "Jobs", "the jobs")}
+    return {item["Name"] for item in _all("get_jobs", "Jobs", "the jobs")}
 
 
 def _location(script: str) -> str:
@@ -221,15 +221,15 @@ def _pairs(arguments: Sequence[str]) -> dict[str, str]:
     """Return ``--NAME VALUE``, ``--NAME=VALUE`` and a lone ``--NAME`` as Glue's arguments."""
     pairs: dict[str, str] = {}
     name: str | None = None
-    for each in arguments:
-        if each.startswith("--"):
-            name, equals, value = each.partition("=")
+    for argument in arguments:
+        if argument.startswith("--"):
+            name, equals, value = argument.partition("=")
             pairs[name] = value
             name = None if equals else name
         elif name is None:
-            raise InvalidInput(f"'{each}' is not an argument of a job.", remedy="Write --NAME VALUE.")
+            raise InvalidInput(f"'{argument}' is not an argument of a job.", remedy="Write --NAME VALUE.")
         else:
-            pairs[name], name = each, None
+            pairs[name], name = argument, None
     return pairs
 
 
@@ -244,7 +244,9 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[Any]], shapes: Sequence[
 
 
 def _json(value: Any) -> str:
-    return json.dumps(value, indent=2, default=lambda each: each.isoformat() if isinstance(each, datetime) else str(each))
+    return json.dumps(
+        value, indent=2, default=lambda moment: moment.isoformat() if isinstance(moment, datetime) else str(moment)
+    )
 
 
 def _time(moment: datetime) -> str:

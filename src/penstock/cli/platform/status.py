@@ -73,7 +73,7 @@ def command(home: Path | None, as_json: bool) -> None:
 
 
 def _ask(part: Part, state: PlatformState | None) -> PartStatus:
-    known = next((each for each in state.parts if each.name == part.service.name), None) if state else None
+    known = next((part_state for part_state in state.parts if part_state.name == part.service.name), None) if state else None
     healthy, problem = False, known.problem if known else None
     if known is not None:
         try:

@@ -68,7 +68,7 @@ def import_glue(registry: str | None, home: Path | None, store_url: str | None, 
             report = compared(store, service, glue_records(registry))
     report.added = copied.added
     # The reason why a version could not be copied says more than that it is missing.
-    report.differences[:0] = [each for each in copied.differences if each not in report.differences]
+    report.differences[:0] = [difference for difference in copied.differences if difference not in report.differences]
     _tell(report, as_json=as_json)
     raise_differences(
         report.differences,

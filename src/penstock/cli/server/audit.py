@@ -132,8 +132,8 @@ def _export(folder: Path, target: str, send: Callable[[list[bytes]], None]) -> i
 
 def _batches(lines: Iterator[tuple[bytes, str, int]]) -> Iterator[list[tuple[bytes, str, int]]]:
     batch: list[tuple[bytes, str, int]] = []
-    for each in lines:
-        batch.append(each)
+    for line in lines:
+        batch.append(line)
         if len(batch) == _BATCH:
             yield batch
             batch = []
@@ -164,10 +164,10 @@ def _folder(home: Path | None) -> Path:
 def _line(record: Any) -> str:
     identity = record["userIdentity"]
     who = identity.get("arn") or identity.get("accessKeyId") or "nobody"
-    what = " ".join(each["ARN"] for each in record["resources"])
+    what = " ".join(resource["ARN"] for resource in record["resources"])
     code = f" ({record['errorCode']})" if "errorCode" in record else ""
     source = record["eventSource"].partition(".")[0]
     decision = record["additionalEventData"]["decision"]
     text = f"{record['eventTime']}  {decision}{code}  {source}:{record['eventName']}  {what}  by {who}"
     # Text from a client may contain control characters.
-    return "".join(each if each.isprintable() else "?" for each in f"{text} from {record['sourceIPAddress']}")
+    return "".join(name if name.isprintable() else "?" for name in f"{text} from {record['sourceIPAddress']}")

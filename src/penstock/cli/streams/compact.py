@@ -137,7 +137,7 @@ def _spark(
     locations = [client.table(*name).get("StorageDescriptor", {}).get("Location", "") for name in tables]
     locations += [location for pipeline in pipelines for sink in pipeline.sinks for location in sink.locations]
     arguments = run_arguments(pipelines, name="compact", where=where, **session)
-    if session["lake"] is None and any(each.startswith(("s3://", "s3a://")) for each in locations):
+    if session["lake"] is None and any(location.startswith(("s3://", "s3a://")) for location in locations):
         arguments["jars"] = list(dict.fromkeys([*arguments["jars"], *class_path("s3a")]))
     return open_session(session_settings(RunOptions(**arguments)), name="penstock compact", locations=locations)
 

@@ -160,7 +160,7 @@ def _location(pipeline_file: Path | None, location: str | None) -> str:
 
 
 def _known(reasons: Sequence[str]) -> tuple[str, ...]:
-    return tuple(each.strip().upper() for each in reasons)
+    return tuple(reason.strip().upper() for reason in reasons)
 
 
 def _encoded(value: object) -> str:

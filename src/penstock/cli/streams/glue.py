@@ -74,7 +74,7 @@ def check_command(script: Path, extra_py_files: str, as_json: bool) -> None:
     A notebook (.ipynb) is checked by its cells. Nothing of it is run. The exit status is 1 if anything is refused that a run
     may reach.
     """
-    report = check_script(script, extra_files=[each for each in extra_py_files.split(",") if each])
+    report = check_script(script, extra_files=[part for part in extra_py_files.split(",") if part])
     click.echo(json.dumps(report.document(), indent=2) if as_json else report.text())
     if report.failing:
         sys.exit(1)
@@ -255,7 +255,7 @@ def fetch_command(formats: str, with_s3: bool) -> None:
 
 def _job_arguments(start: _Start) -> list[str]:
     """Return the arguments that a job has without being given them: its name, and a place for temporary files."""
-    names = {each.split("=")[0] for each in start.arguments if each.startswith("--")}
+    names = {argument.split("=")[0] for argument in start.arguments if argument.startswith("--")}
     job = [] if "--JOB_NAME" in names else ["--JOB_NAME", start.script.stem]
     if not names & {"--TempDir", "--RedshiftTempDir"} and start.bucket:
         job += ["--TempDir", f"s3://{start.bucket}/glue/temporary/"]
@@ -268,8 +268,8 @@ def _modules(arguments: Sequence[str], lake: Path | None, master: str) -> list[s
     The server has installed those of a run that it supervises.
     """
     wanted = parse_modules(",".join(values_of(arguments, MODULES)))
-    for each in values_of(arguments, INSTALLER_OPTION):
-        check_installer_option(each)
+    for name in values_of(arguments, INSTALLER_OPTION):
+        check_installer_option(name)
     if not wanted or _SUPERVISED in os.environ:
         return []
     if not is_local(master):
@@ -281,8 +281,8 @@ def _modules(arguments: Sequence[str], lake: Path | None, master: str) -> list[s
         environment=os.environ,
     )
     with tempfile.TemporaryDirectory(prefix="penstock-wheels-") as staging:
-        wheels = [Path(staging, PurePosixPath(each).name) for each in wanted.wheels]
-        copies = [{"from": each, "to": wheel.name} for each, wheel in zip(wanted.wheels, wheels, strict=True)]
+        wheels = [Path(staging, PurePosixPath(wheel).name) for wheel in wanted.wheels]
+        copies = [{"from": name, "to": wheel.name} for name, wheel in zip(wanted.wheels, wheels, strict=True)]
         fetch(copies, Path(staging), {**os.environ, **({} if lake is None else {LAKE: str(lake.absolute())})})
         folder, lock = environments.of(wanted, wheels)
     os.set_inheritable(lock, True)  # held for as long as the script runs
@@ -304,7 +304,7 @@ def _catalog(environment: Mapping[str, str], lake: Path | None, bucket: str | No
 
 def _check(script: Path, arguments: Sequence[str]) -> None:
     """Refuse a script that cannot succeed, and warn of what it may reach; before Spark, which takes seconds to start."""
-    extra = [name for each in values_of(arguments, "--extra-py-files") for name in each.split(",")]
+    extra = [name for item in values_of(arguments, "--extra-py-files") for name in item.split(",")]
     if script.suffix.lower() == ".ipynb":
         raise InvalidInput(
             f"{script} is a notebook, and a job is a script.", remedy="Export it: jupyter nbconvert --to script."
@@ -313,8 +313,11 @@ def _check(script: Path, arguments: Sequence[str]) -> None:
     refuse_sure(report, [*arguments, "--JOB_NAME"])
     for note in notes(arguments):
         click.echo(f"note: {note}", err=True)
-    for each in report.failing:
-        click.echo(f"penstock: {script}, line {each.line}: {each.name} is refused when it is reached. {each.note}", err=True)
+    for finding in report.failing:
+        click.echo(
+            f"penstock: {script}, line {finding.line}: {finding.name} is refused when it is reached. {finding.note}",
+            err=True,
+        )
 
 
 @command.command("shell")
@@ -370,7 +373,7 @@ def _bucket(environment: Mapping[str, str], lake: Path | None) -> str | None:
     named = environment.get("PENSTOCK_BUCKET")
     if lake is None or (named and (lake / named).is_dir()):
         return named
-    folders = sorted(each.name for each in lake.iterdir() if each.is_dir() and not each.name.startswith("."))
+    folders = sorted(path.name for path in lake.iterdir() if path.is_dir() and not path.name.startswith("."))
     return folders[0] if folders else None
 
 
@@ -390,4 +393,4 @@ def _buckets(lake: Path | None) -> list[str]:
         raise InvalidInput(
             f"The lake {lake} is not a folder.", remedy="Give the folder of the buckets: --lake or PENSTOCK_LAKE."
         )
-    return [f"s3://{each.name}/" for each in sorted(lake.iterdir()) if each.is_dir() and not each.name.startswith(".")]
+    return [f"s3://{path.name}/" for path in sorted(lake.iterdir()) if path.is_dir() and not path.name.startswith(".")]

@@ -42,7 +42,7 @@ def short_form(
         return None
     if topic is None or table is None:
         raise InvalidInput("--topic and --table go together.", remedy="Give both, or the file of a pipeline.")
-    columns = None if partition_by is None else tuple(each.strip() for each in partition_by.split(",") if each.strip())
+    columns = None if partition_by is None else tuple(part.strip() for part in partition_by.split(",") if part.strip())
     return ShortPipeline(topic=topic, table=table, schema=schema, partition_by=columns, location=location)
 
 

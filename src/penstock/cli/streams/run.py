@@ -131,7 +131,7 @@ def _run_all(pipelines: Sequence[Pipeline], options: RunOptions, output: RunOutp
         name=name,
         on_end=output.one_ended,
     )
-    failed = sum(each.error is not None for each in outcomes)
+    failed = sum(outcome.error is not None for outcome in outcomes)
     click.echo(f"{len(outcomes)} pipelines: {len(outcomes) - failed} done or stopped, {failed} failed.")
     return exit_code(outcomes)
 

@@ -43,9 +43,9 @@ def run_arguments(
     for handler in logging.getLogger().handlers:
         handler.addFilter(_is_readable)
     mute_error_logs()
-    needs = requirements(sink for each in pipelines for sink in each.sinks)
-    remote = lake is None and any(_uses_s3(each) for each in pipelines)
-    by_iam = any(_logs_in_by_iam(each) for each in pipelines)
+    needs = requirements(sink for pipeline in pipelines for sink in pipeline.sinks)
+    remote = lake is None and any(_uses_s3(pipeline) for pipeline in pipelines)
+    by_iam = any(_logs_in_by_iam(pipeline) for pipeline in pipelines)
     return {
         "master": master,
         "jars": _jars(["spark", *(["s3a"] if remote else []), *(["msk-iam"] if by_iam else [])]),
@@ -74,10 +74,10 @@ def _jars(groups: Sequence[str]) -> list[Path]:
 
 def _uses_s3(pipeline: Pipeline) -> bool:
     read = [pipeline.source.location] if isinstance(pipeline.source, FileSource) else []
-    return any(each.startswith(("s3://", "s3a://")) for each in [*pipeline.locations.values(), *read])
+    return any(location.startswith(("s3://", "s3a://")) for location in [*pipeline.locations.values(), *read])
 
 
 def _logs_in_by_iam(pipeline: Pipeline) -> bool:
     """Return whether Kafka's client needs AWS's library for MSK."""
     ends = [pipeline.source, *pipeline.sinks]
-    return any(isinstance(each, KafkaConnection) and each.sasl_mechanism == "AWS_MSK_IAM" for each in ends)
+    return any(isinstance(end, KafkaConnection) and end.sasl_mechanism == "AWS_MSK_IAM" for end in ends)

@@ -71,7 +71,7 @@ def unload_statement(
     return (
         f"UNLOAD ({literal(query, double_backslashes=double_backslashes)}) "
         f"TO {literal(place, double_backslashes=double_backslashes)} {authorization} "
-        f"FORMAT AS PARQUET MANIFEST{''.join(f' {each}' for each in options)}{_more(more)}"
+        f"FORMAT AS PARQUET MANIFEST{''.join(f' {option}' for option in options)}{_more(more)}"
     )
 
 

@@ -71,7 +71,7 @@ class Grok:
         plain = [line.encode(errors="replace").decode() for line in lines]
         matches = pc.extract_regex(pa.array(plain, pa.string()), pattern=f"(?s){self.expression}").to_pylist()
         names = [column.name for column in self.columns]
-        return [None if each is None else dict(zip(names, each.values(), strict=True)) for each in matches]
+        return [None if match is None else dict(zip(names, match.values(), strict=True)) for match in matches]
 
     def recognize(self, sample: Sample, text: str) -> Recognized | None:
         """Return the columns if most of the first thousand lines match, None otherwise."""

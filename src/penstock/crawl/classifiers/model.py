@@ -68,19 +68,19 @@ def _csv(settings: Mapping[str, Any]) -> Recognizer:
     header, types = tuple(settings.get("Header") or ()), tuple(settings.get("CustomDatatypes") or ())
     if bool(types) != bool(settings.get("CustomDatatypeConfigured")):
         raise InvalidInput("CustomDatatypes and CustomDatatypeConfigured of a CSV classifier need each other.")
-    unknown = sorted({each for each in types if each.upper() not in _DATA_TYPES})
+    unknown = sorted({type_ for type_ in types if type_.upper() not in _DATA_TYPES})
     if unknown:
         raise InvalidInput(f"CustomDatatypes has {', '.join(unknown)[:200]}.", remedy=f"Use {', '.join(_DATA_TYPES)}.")
     if len(header) > _MAX_COLUMNS or (header and types and len(header) != len(types)):
         raise InvalidInput("Header and CustomDatatypes of a CSV classifier differ in length, or are too long.")
-    if len({each.strip().lower() for each in header}) != len(header):
+    if len({item.strip().lower() for item in header}) != len(header):
         raise InvalidInput("Header of a CSV classifier has a name twice.")
     rules = CsvRules(
         delimiter=delimiter,
         quote=quote,
         has_header={"PRESENT": True, "ABSENT": False}.get(settings.get("ContainsHeader") or "UNKNOWN"),
         header=header,
-        types=tuple(_DECIMAL if each.upper() == "DECIMAL" else hive.canonical(each) for each in types),
+        types=tuple(_DECIMAL if type_.upper() == "DECIMAL" else hive.canonical(type_) for type_ in types),
         single_column=bool(settings.get("AllowSingleColumn")),
         serde=None if settings.get("Serde") in {None, "None"} else settings["Serde"],
         trims=not settings.get("DisableValueTrimming"),

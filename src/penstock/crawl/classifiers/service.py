@@ -55,7 +55,7 @@ class ClassifierService:
         def read(after: str | None, count: int) -> Sequence[Classifier]:
             return self._store.list(_KIND, "", after=after, limit=count)
 
-        return page("classifiers", token, limit, read, lambda each: each.name, kind=str)
+        return page("classifiers", token, limit, read, lambda classifier: classifier.name, kind=str)
 
     def update(self, name: str, kind: ClassifierKind, settings: Mapping[str, Any]) -> None:
         """Change the given settings. Raises ClassifierNotFound, and :class:`InvalidInput` for unusable ones."""
@@ -81,6 +81,6 @@ class ClassifierService:
         Raises ClassifierNotFound.
         """
         classifiers = [self.get(name) for name in names]
-        settings = [[each.kind, dict(each.settings)] for each in classifiers]
+        settings = [[classifier.kind, dict(classifier.settings)] for classifier in classifiers]
         digest = hashlib.sha256(orjson.dumps(settings, option=orjson.OPT_SORT_KEYS)).hexdigest() if settings else ""
-        return [recognizer_of(each) for each in classifiers], digest
+        return [recognizer_of(classifier) for classifier in classifiers], digest

@@ -65,7 +65,9 @@ def _avro(path: Path) -> Recognized:
         inferred = avro_columns(parse_registered(json.loads(text)))
     except PenstockError as error:
         raise DataProblem(f"its Avro schema gives no columns: {error.message}") from None
-    columns = tuple(Column(name=each.name.lower(), type=each.type, comment=each.comment) for each in inferred)
+    columns = tuple(
+        Column(name=hive_column.name.lower(), type=hive_column.type, comment=hive_column.comment) for hive_column in inferred
+    )
     return Recognized(format=_AVRO, columns=columns, rows=rows)
 
 

@@ -78,10 +78,10 @@ def chosen(value: Any, path: str) -> list[Any]:
     values = [value]
     for name, index, quoted in _STEP.findall(path):
         following: list[Any] = []
-        for each in values:
+        for item in values:
             if index:
-                following += (each if index == "*" else each[int(index) : int(index) + 1]) if isinstance(each, list) else []
-            elif isinstance(each, dict) and (name or quoted) in each:
-                following.append(each[name or quoted])
+                following += (item if index == "*" else item[int(index) : int(index) + 1]) if isinstance(item, list) else []
+            elif isinstance(item, dict) and (name or quoted) in item:
+                following.append(item[name or quoted])
         values = following
     return values

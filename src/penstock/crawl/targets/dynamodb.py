@@ -61,7 +61,7 @@ def dynamodb_table(
         members.setdefault(
             key["AttributeName"].lower(), _BIGINT if key["AttributeType"] == "N" else CODES[key["AttributeType"]]
         )
-    columns = tuple(sorted(columns_of(members), key=lambda each: each.name))
+    columns = tuple(sorted(columns_of(members), key=lambda column: column.name))
     return [_described(about, columns)], [Scope(about["TableArn"])]
 
 
@@ -88,12 +88,12 @@ def _type(attribute: Mapping[str, Any], depth: int) -> LakeType:
         raise DataProblem(f"An item is nested more than {_MOST_DEPTH} levels deep.")
     ((code, value),) = attribute.items()
     if code == "M":
-        members = {name.lower(): _type(each, depth + 1) for name, each in value.items()}
+        members = {name.lower(): _type(item, depth + 1) for name, item in value.items()}
         return Struct(tuple(Field(name, member_type) for name, member_type in members.items()))
     if code in {"L", "NS"}:
         element: LakeType = VOID
-        for each in value:
-            element = merged(element, _type(each, depth + 1) if code == "L" else _number(each))
+        for item in value:
+            element = merged(element, _type(item, depth + 1) if code == "L" else _number(item))
         return Array(element)
     return _number(value) if code == "N" else CODES[code]
 

@@ -70,7 +70,7 @@ def _folders(lake: LakePaths, root: str, depth: int, check: Callable[[], None]) 
         path = lake.listable(uri)
         if level >= depth or not path.is_dir() or _newest(lake, uri):
             continue
-        inside = sorted(each.name for each in path.iterdir() if each.is_dir() and not each.is_symlink())
+        inside = sorted(item.name for item in path.iterdir() if item.is_dir() and not item.is_symlink())
         pending += [(f"{uri}{name}/", level + 1) for name in inside if not name.startswith((".", "_"))]
     return sorted(folders)
 
@@ -78,7 +78,7 @@ def _folders(lake: LakePaths, root: str, depth: int, check: Callable[[], None]) 
 def _newest(lake: LakePaths, folder: str) -> Sequence[str]:
     """Return the names of the metadata files with the highest number."""
     path = lake.listable(f"{folder}metadata")
-    matches = [match for each in path.iterdir() if (match := _METADATA.fullmatch(each.name))] if path.is_dir() else []
+    matches = [match for item in path.iterdir() if (match := _METADATA.fullmatch(item.name))] if path.is_dir() else []
     numbers = {match[0]: int(match["number"] or match["version"]) for match in matches}
     return sorted(name for name, number in numbers.items() if number == max(numbers.values()))
 
@@ -132,8 +132,8 @@ def delta_tables(
 
 
 def _check_log(lake: LakePaths, root: str, files: Sequence[Path]) -> None:
-    for each in files:
-        lake.readable(f"{root}_delta_log/{each.name}")
+    for file in files:
+        lake.readable(f"{root}_delta_log/{file.name}")
 
 
 def _delta(root: str, columns: Sequence[Column], keys: Sequence[Column]) -> Callable[[str, Table | None], TableInput]:

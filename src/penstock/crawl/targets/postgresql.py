@@ -56,7 +56,7 @@ def address_of(connection: Connection, secret_of: SecretReader | None) -> Databa
 
 def path_of(target: JdbcTarget) -> tuple[str, str, str]:
     """Return database, schema and table of the target's path. Raises :class:`InvalidInput`."""
-    parts = [each for each in target.path.strip("/").split("/") if each]
+    parts = [part for part in target.path.strip("/").split("/") if part]
     if not 1 <= len(parts) <= 3 or "%" in parts[0]:
         raise InvalidInput(
             f"The path '{target.path[:200]}' of a JDBC target is not DATABASE/SCHEMA/TABLE.",
@@ -89,7 +89,7 @@ def database_tables(target: JdbcTarget, address: DatabaseAddress) -> tuple[Seque
         relation_kinds[its_schema, its_table] = "view" if relation_kind in {"v", "m"} else "table"
     keys = sorted(columns)
     texts = [f"{one}/{other}" for one, other in keys]
-    left_out = [any(each) for each in zip(excluded(texts), excluded([other for _, other in keys]), strict=True)]
+    left_out = [any(pair) for pair in zip(excluded(texts), excluded([other for _, other in keys]), strict=True)]
     chosen = [
         key for key, is_in, is_out in zip(keys, wanted(texts) if keys else [], left_out, strict=True) if is_in and not is_out
     ]

@@ -69,7 +69,7 @@ class Batcher:
 
     def drop(self, partitions: frozenset[str] | None = None) -> int:
         """Remove the records of ``partitions`` (None: all). Return how many they were."""
-        kept = deque(each for each in self._waiting if partitions is not None and each[0].partition not in partitions)
+        kept = deque(pair for pair in self._waiting if partitions is not None and pair[0].partition not in partitions)
         dropped = len(self._waiting) - len(kept)
         self._waiting = kept
         self._bytes = sum(_cost(record, False) for record, _ in kept)

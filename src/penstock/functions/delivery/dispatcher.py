@@ -135,7 +135,7 @@ class BatchDispatcher:
 
     def release(self, partitions: frozenset[str]) -> None:
         """Release the records of ``partitions``, after the current invocation; the others are not delivered here."""
-        while self._in_function and any(each.partition in partitions for each in self._in_flight.values()):
+        while self._in_function and any(record.partition in partitions for record in self._in_flight.values()):
             if self._result is None:
                 self.wait(1.0)
                 continue
@@ -144,12 +144,12 @@ class BatchDispatcher:
             while isinstance(self._step, MarkDone):
                 self._take_step()
         released = self._batcher.drop(partitions)
-        kept = deque(each for each in self._rejects if each.records[0].partition not in partitions)
+        kept = deque(reject for reject in self._rejects if reject.records[0].partition not in partitions)
         released += len(self._rejects) - len(kept)
         self._rejects = kept
-        dropped = [each for each in self._in_flight.values() if each.partition in partitions]
+        dropped = [record for record in self._in_flight.values() if record.partition in partitions]
         if dropped:
-            self._restart([each for each in self._in_flight.values() if each.partition not in partitions])
+            self._restart([record for record in self._in_flight.values() if record.partition not in partitions])
         self._metrics.add(ReleasedEventCount=released + len(dropped))
 
     def close(self) -> None:
@@ -170,7 +170,7 @@ class BatchDispatcher:
             return True
         if self._batcher.due(time.monotonic()):
             batch = self._batcher.take()
-            self._in_flight = {id(each): each for each in batch}
+            self._in_flight = {id(record): record for record in batch}
             self._begin(deliver(batch, self._mapping.policy, self._clock))
             return True
         return False
@@ -179,7 +179,7 @@ class BatchDispatcher:
         self._steps = steps
         self._next(None)
         if isinstance(self._step, Discard):
-            self._in_flight |= {id(each): each for each in self._step.records}
+            self._in_flight |= {id(record): record for record in self._step.records}
 
     def _next(self, outcome: Outcome | None) -> None:
         assert self._steps is not None
@@ -270,7 +270,7 @@ class BatchDispatcher:
             self._steps.close()
         self._steps, self._in_flight = None, {}
         if records:
-            self._in_flight = {id(each): each for each in records}
+            self._in_flight = {id(record): record for record in records}
             self._begin(deliver(records, self._mapping.policy, self._clock))
 
     def _abandon(self) -> None:

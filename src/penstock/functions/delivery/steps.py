@@ -156,8 +156,8 @@ def _after_failure(
     if 0 <= policy.retries < batch.attempts:
         culprits = _heads(batch) if policy.bisect and reported else batch.records
         yield Discard(records=culprits, condition=RETRIES, invokes=batch.attempts, failure=batch.failure)
-        culprit_ids = {id(each) for each in culprits}
-        left = [each for each in batch.records if id(each) not in culprit_ids]
+        culprit_ids = {id(culprit) for culprit in culprits}
+        left = [record for record in batch.records if id(record) not in culprit_ids]
         if left:
             stack.append(_SubBatch(left))
         return
@@ -170,9 +170,9 @@ def _by_age(records: list[Record], policy: FailurePolicy, now: float) -> tuple[l
         return records, []
     limit = (now - policy.age) * 1000
     # A negative time means no time, and so no age.
-    old = [each for each in records if 0 <= each.timestamp_ms < limit]
-    old_ids = {id(each) for each in old}
-    return [each for each in records if id(each) not in old_ids], old
+    old = [record for record in records if 0 <= record.timestamp_ms < limit]
+    old_ids = {id(record) for record in old}
+    return [record for record in records if id(record) not in old_ids], old
 
 
 def _progress(records: Sequence[Record], lowest: Mapping[str, int]) -> tuple[list[Record], list[Record]]:

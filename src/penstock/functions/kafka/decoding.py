@@ -143,9 +143,9 @@ def _user_info(secret: str | None) -> str | None:
 def json_value(value: Any) -> Any:
     """Return a decoded value as JSON: bytes and fixed as base64, decimals as text, times in ISO 8601."""
     if isinstance(value, dict):
-        return {str(name): json_value(each) for name, each in value.items()}
+        return {str(name): json_value(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
-        return [json_value(each) for each in value]
+        return [json_value(item) for item in value]
     if isinstance(value, bytes | bytearray):
         return b64encode(value).decode()
     if isinstance(value, datetime | date | time):

@@ -79,16 +79,20 @@ class GroupOffsets:
             return {}
         with self._explained():
             answers = self._admin.list_offsets(latest_of, request_timeout=_CALL)
-            return {each.partition: future.result().offset for each, future in answers.items()}
+            return {answer.partition: future.result().offset for answer, future in answers.items()}
 
     def committed(self, partitions: Iterable[int]) -> dict[int, int]:
         """Return the group's committed offsets of ``partitions``."""
-        places = [TopicPartition(self._topic, each) for each in partitions]
+        places = [TopicPartition(self._topic, partition) for partition in partitions]
         if not places:
             return {}
         with self._explained():
             committed = self._consumer.committed(places, timeout=_CALL)
-            return {each.partition: each.offset for each in committed if each.offset >= 0}
+            return {
+                topic_partition.partition: topic_partition.offset
+                for topic_partition in committed
+                if topic_partition.offset >= 0
+            }
 
     def close(self) -> None:
         """Close the connections."""

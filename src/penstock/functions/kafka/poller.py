@@ -272,10 +272,10 @@ class KafkaPoller:
 
     def _on_assign(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
         wanted = self._starts_after_all(consumer, partitions) if partitions else []
-        for each in wanted:
-            name = partition_name(self._topic, each.partition)
+        for topic_partition in wanted:
+            name = partition_name(self._topic, topic_partition.partition)
             self._progress[name] = Progress()
-            self._partitions[name] = each.partition
+            self._partitions[name] = topic_partition.partition
         consumer.incremental_assign(wanted)
         if self._paused and wanted:
             consumer.pause(wanted)
@@ -312,16 +312,16 @@ class KafkaPoller:
         consumer.incremental_unassign(partitions)
 
     def _release(self, partitions: list[TopicPartition]) -> None:
-        released = {each.partition for each in partitions}
+        released = {partition.partition for partition in partitions}
         self._fetched = deque(message for message in self._fetched if message.partition() not in released)
-        self._dispatcher.release(frozenset(partition_name(self._topic, each.partition) for each in partitions))
+        self._dispatcher.release(frozenset(partition_name(self._topic, partition.partition) for partition in partitions))
 
     def _forget(self, partitions: list[TopicPartition]) -> None:
-        for each in partitions:
-            name = partition_name(self._topic, each.partition)
+        for partition in partitions:
+            name = partition_name(self._topic, partition.partition)
             self._progress.pop(name, None)
             self._partitions.pop(name, None)
-            self._commits.pop(each.partition, None)
+            self._commits.pop(partition.partition, None)
 
     def _on_error(self, error: KafkaError) -> None:
         if error.code() in FINAL:
@@ -330,4 +330,4 @@ class KafkaPoller:
 
 def _headers(message: Message) -> list[tuple[str, bytes | None]]:
     pairs: Any = message.headers() or []
-    return [(str(each[0]), each[1].encode() if isinstance(each[1], str) else each[1]) for each in pairs]
+    return [(str(pair[0]), pair[1].encode() if isinstance(pair[1], str) else pair[1]) for pair in pairs]

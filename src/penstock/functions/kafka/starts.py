@@ -27,7 +27,9 @@ def starting_offsets(
     """
     whole = consumer.list_topics(topic, timeout=_CALL).topics[topic].partitions
     everything = consumer.committed([TopicPartition(topic, number) for number in whole], timeout=_CALL)
-    committed = {each.partition: each.offset for each in everything if each.offset >= 0}
+    committed = {
+        topic_partition.partition: topic_partition.offset for topic_partition in everything if topic_partition.offset >= 0
+    }
     fresh: dict[int, int] = {}
 
     def first(number: int, *, known: bool) -> int:
@@ -39,13 +41,17 @@ def starting_offsets(
         for number in whole:
             first(number, known=False)
     starts = []
-    for each in partitions:
-        offset = committed.get(each.partition)
+    for partition in partitions:
+        offset = committed.get(partition.partition)
         if offset is None:
-            offset = fresh[each.partition] if each.partition in fresh else first(each.partition, known=bool(committed))
+            offset = (
+                fresh[partition.partition]
+                if partition.partition in fresh
+                else first(partition.partition, known=bool(committed))
+            )
         else:
-            offset = _retained(consumer, topic, each.partition, offset, report)
-        starts.append(TopicPartition(topic, each.partition, offset))
+            offset = _retained(consumer, topic, partition.partition, offset, report)
+        starts.append(TopicPartition(topic, partition.partition, offset))
     if fresh:
         consumer.commit(
             offsets=[TopicPartition(topic, number, offset) for number, offset in fresh.items()], asynchronous=False

@@ -97,7 +97,7 @@ class Checkpoints:
             raise self._problem(error) from None
         except ValueError:
             document = None
-        if not isinstance(document, dict) or not all(isinstance(each, dict) for each in document.values()):
+        if not isinstance(document, dict) or not all(isinstance(item, dict) for item in document.values()):
             raise EnvironmentProblem(
                 f"{self._path} is not a file of checkpoints.",
                 remedy="Restore it, or remove it to begin at StartingPosition.",

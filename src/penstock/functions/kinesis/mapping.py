@@ -80,9 +80,9 @@ class ShardReader:
         try:
             while True:
                 if self._stop.is_set():
-                    for each in self._dispatchers:
-                        each.stop()
-                    if all(each.finished for each in self._dispatchers):
+                    for dispatcher in self._dispatchers:
+                        dispatcher.stop()
+                    if all(dispatcher.finished for dispatcher in self._dispatchers):
                         return
                 elif self._fetcher.ended and len(self._progress) == 0:
                     # The progress of filtered records would be stored in place of the end.
@@ -91,23 +91,23 @@ class ShardReader:
                     return
                 self._poll_once()
         finally:
-            for each in self._dispatchers:
-                each.close()
+            for dispatcher in self._dispatchers:
+                dispatcher.close()
             self._save()
 
     def _poll_once(self) -> None:
-        for each in self._dispatchers:
-            each.advance()
+        for dispatcher in self._dispatchers:
+            dispatcher.advance()
         self._save()
         now = time.monotonic()
-        room = not any(each.full for each in self._dispatchers)
+        room = not any(dispatcher.full for dispatcher in self._dispatchers)
         if room and not self._fetcher.ended and not self._stop.is_set() and now >= self._read_at + self._pause:
             self._read()
             return
-        busy = [each for each in self._dispatchers if each.busy]
+        busy = [dispatcher for dispatcher in self._dispatchers if dispatcher.busy]
         if len(busy) == len(self._dispatchers) == 1:
             busy[0].wait()
-        elif busy or self._stop.is_set() or any(each.due_in is not None for each in self._dispatchers):
+        elif busy or self._stop.is_set() or any(dispatcher.due_in is not None for dispatcher in self._dispatchers):
             time.sleep(_TICK)
         else:
             self._stop.wait(min(_POLL_SECONDS, max(_TICK, self._read_at + self._pause - now)))
@@ -123,21 +123,21 @@ class ShardReader:
             self._report(f"{error} The read of shard {self._shard} is retried.")
             return
         self._backoff.succeeded()
-        for each in records:
-            self._offer(each)
+        for record in records:
+            self._offer(record)
         self._at_tip = self._fetcher.behind_ms == 0
         # There may be more: a shard allows five reads a second.
         self._pause = 0.2 if records and not self._fetcher.ended else _POLL_SECONDS
 
-    def _offer(self, each: Mapping[str, Any]) -> None:
+    def _offer(self, item: Mapping[str, Any]) -> None:
         record = kinesis_record(
             self._origin,
             shard=self._shard,
-            sequence_number=each["SequenceNumber"],
-            partition_key=each["PartitionKey"],
-            data=each["Data"],
-            arrival=each["ApproximateArrivalTimestamp"].timestamp(),
-            encryption=each.get("EncryptionType") if each.get("EncryptionType") not in {None, "NONE"} else None,
+            sequence_number=item["SequenceNumber"],
+            partition_key=item["PartitionKey"],
+            data=item["Data"],
+            arrival=item["ApproximateArrivalTimestamp"].timestamp(),
+            encryption=item.get("EncryptionType") if item.get("EncryptionType") not in {None, "NONE"} else None,
         )
         self._progress.begin(record.position)
         self._dispatchers[dispatcher_of(record.key or b"", len(self._dispatchers))].offer(record)
@@ -231,7 +231,9 @@ class KinesisMapping:
         mapping = self._mapping
         at_ms = int(time.time() * 1000) if mapping.start == "LATEST" else mapping.start_at or 0
         shards = self._shards(client)
-        checkpoints.update({each["ShardId"]: checkpoint_of(first_position(each, mapping.start, at_ms)) for each in shards})
+        checkpoints.update(
+            {shard["ShardId"]: checkpoint_of(first_position(shard, mapping.start, at_ms)) for shard in shards}
+        )
 
     def _reader(self, client: Any, shard: str, checkpoints: Checkpoints) -> ShardReader:
         if shard not in checkpoints.known():

@@ -39,9 +39,9 @@ BOTO3_SERVICES = frozenset(
 )
 """The services of AWS that a platform serves, by boto3's names."""
 
-_LIBRARIES = frozenset({each.module.partition(".")[0] for each in ROWS})
+_LIBRARIES = frozenset({item.module.partition(".")[0] for item in ROWS})
 # Of these the table has all public names. A GlueContext has Spark's names besides.
-_COMPLETE = {(each.module, each.owner) for each in ROWS} - {("awsglue.context", "GlueContext")}
+_COMPLETE = {(item.module, item.owner) for item in ROWS} - {("awsglue.context", "GlueContext")}
 _HUDI = "Hudi's connector does not resolve here: use an Iceberg or a Delta table."
 _FILES = {"s3", "file"}
 _ARCHIVES = {".zip", ".egg", ".whl"}
@@ -74,13 +74,13 @@ class ScriptModules:
     @classmethod
     def of(cls, folder: Path, files: Iterable[str], *, packages: Iterable[str] = ()) -> "ScriptModules":
         """Return those of a script with the ``files`` of ``--extra-py-files``, also archives, and ``packages`` of pip."""
-        modules = {re.split(r"[^\w.-]", each.strip())[0].replace("-", "_") for each in packages}
+        modules = {re.split(r"[^\w.-]", package.strip())[0].replace("-", "_") for package in packages}
         unknown = False
-        for each in files:
-            name = PurePosixPath(each)
+        for file in files:
+            name = PurePosixPath(file)
             modules.add(name.name.partition("-")[0] if name.suffix == ".whl" else name.stem)
             if name.suffix in _ARCHIVES:
-                inside = _modules_of(folder / each.removeprefix("file://"))
+                inside = _modules_of(folder / file.removeprefix("file://"))
                 unknown = unknown or inside is None
                 modules |= inside or set()
         return cls(folder=folder, further=modules, unknown=unknown)
@@ -90,7 +90,7 @@ class ScriptModules:
         for folder in (self.folder, *self.folder.parents)[:_MOST_FOLDERS] if self.folder is not None else ():
             if folder != self.folder and _has(folder, name):
                 return folder
-            if any((folder / each).exists() for each in _PROJECT):
+            if any((folder / item).exists() for item in _PROJECT):
                 return None
         return None
 
@@ -114,23 +114,23 @@ def _modules_of(archive: Path) -> set[str] | None:
     """Return the top-level modules of an archive of Python, None if it cannot be read here."""
     try:
         with zipfile.ZipFile(archive) as opened:
-            names = [PurePosixPath(each) for each in opened.namelist()[:_MOST_NAMES]]
+            names = [PurePosixPath(name) for name in opened.namelist()[:_MOST_NAMES]]
     except (OSError, zipfile.BadZipFile):
         return None
-    return {each.parts[0] if len(each.parts) > 1 else each.stem for each in names if each.suffix in {".py", ".so"}}
+    return {name.parts[0] if len(name.parts) > 1 else name.stem for name in names if name.suffix in {".py", ".so"}}
 
 
 def find_outcomes(uses: Uses, reached: Collection[int], modules: ScriptModules) -> list[Finding]:
     """Return the findings, by line. ``reached`` are the nodes that every run evaluates."""
     findings = [
-        *(each for use in uses.names.values() for each in _name(use, sure=use.certain and use.node in reached)),
+        *(finding for use in uses.names.values() for finding in _name(use, sure=use.certain and use.node in reached)),
         *_packages(uses, reached, modules),
-        *(each for call in uses.calls.values() for each in _call(call, sure=call.node in reached)),
+        *(finding for call in uses.calls.values() for finding in _call(call, sure=call.node in reached)),
         *_entities(uses, reached),
         *_formats(uses, reached),
         *_jvm(uses, reached),
     ]
-    return sorted(dict.fromkeys(findings), key=lambda each: (each.line, each.name))
+    return sorted(dict.fromkeys(findings), key=lambda fromkey: (fromkey.line, fromkey.name))
 
 
 def _name(use: Use, *, sure: bool) -> Iterator[Finding]:
@@ -178,7 +178,7 @@ def _call(call: Call, *, sure: bool) -> Iterator[Finding]:
             yield Finding(line=call.line, status="refused", name=f'boto3 "{service}"', note=note)
         return
     types = WRITES if is_write(call) else READS
-    formats = [each for each in FORMATS if each in types]
+    formats = [format_ for format_ in FORMATS if format_ in types]
     doing = "writing" if is_write(call) else "reading"
     connection_type = call.text("connection_type")
     if connection_type is not None and connection_type.lower() not in types:

@@ -141,7 +141,7 @@ class Expressions(ABC):
         return _entries(entries)
 
     def _composed(self, node: ast.expr, scope: Scope) -> Values:
-        parts = [self.evaluate(each, scope) for each in _expressions(node)]
+        parts = [self.evaluate(expression, scope) for expression in _expressions(node)]
         if isinstance(node, ast.IfExp):
             return parts[1] | parts[2]
         if isinstance(node, (ast.BoolOp, ast.Await, ast.Starred)):
@@ -152,10 +152,10 @@ class Expressions(ABC):
 
     def _named(self, node: ast.Name, scope: Scope) -> Values:
         values = scope.find(node.id)
-        for each in values:
-            if isinstance(each, Name) and each.module not in {"pyspark", "boto3"}:
-                self.uses.use(node, each.module, "", each.name, certain=len(values) == 1)
-        return frozenset(replace(each, literal=False) if isinstance(each, Entries) else each for each in values)
+        for item in values:
+            if isinstance(item, Name) and item.module not in {"pyspark", "boto3"}:
+                self.uses.use(node, item.module, "", item.name, certain=len(values) == 1)
+        return frozenset(replace(entries, literal=False) if isinstance(entries, Entries) else entries for entries in values)
 
     def _attribute(self, node: ast.Attribute, scope: Scope) -> Values:
         bases = self.evaluate(node.value, scope)
@@ -170,16 +170,16 @@ class Expressions(ABC):
                 return self._member_of(Instance(owner), node, certain=False)
             if node.attr in _JVM:
                 return frozenset({Instance("JVM")})
-            return frozenset(each for each in self.attributes.get(node.attr, ()) if isinstance(each, Function))
+            return frozenset(function for function in self.attributes.get(node.attr, ()) if isinstance(function, Function))
         return frozenset(values)
 
     def _member_of(self, base: Value, node: ast.Attribute, *, certain: bool) -> Values:
         name = node.attr
         if isinstance(base, Module):
             members = self.member(base.name, name)
-            for each in members:
-                if isinstance(each, Name) and base.name != "boto3":
-                    self.uses.use(node, each.module, "", name, certain=certain)
+            for member in members:
+                if isinstance(member, Name) and base.name != "boto3":
+                    self.uses.use(node, member.module, "", name, certain=certain)
             return members if base.name != "boto3" else frozenset({Method("boto3", name)})
         if isinstance(base, Name):
             if base.module in {"pyspark", "boto3"}:
@@ -208,12 +208,12 @@ class Expressions(ABC):
 
     def _call(self, node: ast.Call, scope: Scope) -> Values:
         functions = self.evaluate(node.func, scope)
-        positional = [self.evaluate(each, scope) for each in node.args]
-        named = {each.arg or "**": self.evaluate(each.value, scope) for each in node.keywords}
+        positional = [self.evaluate(arg, scope) for arg in node.args]
+        named = {keyword.arg or "**": self.evaluate(keyword.value, scope) for keyword in node.keywords}
         self._note_format(node, positional)
         results: set[Value] = set()
-        for each in functions:
-            results |= self._result(each, node, positional, named, scope)
+        for function in functions:
+            results |= self._result(function, node, positional, named, scope)
         return frozenset(results)
 
     def _result(
@@ -264,10 +264,10 @@ class Expressions(ABC):
 
     def _glue_call(self, name: str, node: ast.Call, positional: Sequence[Values], named: Mapping[str, Values]) -> None:
         if name == "forEachBatch":
-            for functions in (*positional[1:2], *(named[each] for each in ("batch_function",) if each in named)):
-                for each in functions:
-                    if isinstance(each, Function):
-                        self.call(each.number, [frozenset({Instance("DataFrame")}), _ANYTHING], {})
+            for functions in (*positional[1:2], *(named[item] for item in ("batch_function",) if item in named)):
+                for function in functions:
+                    if isinstance(function, Function):
+                        self.call(function.number, [frozenset({Instance("DataFrame")}), _ANYTHING], {})
         signature = class_of("GlueContext").methods.get(name)
         if signature is not None:
             self._note_call(name, node, positional, named, signature)
@@ -295,7 +295,7 @@ class Expressions(ABC):
             # "...".format(x) is not a reader's.
             if isinstance(node.func.value, (ast.Constant, ast.JoinedStr)):
                 return
-            texts = [each.text for each in positional[0] if isinstance(each, Text)]
+            texts = [text.text for text in positional[0] if isinstance(text, Text)]
             if len(texts) == 1:
                 self.uses.texts.append((texts[0], node.lineno, id(node)))
 
@@ -307,7 +307,7 @@ def _listed_texts(node: ast.Call, name: str, scope: Scope) -> list[str]:
         argument = scope.node(argument.id)
     listed = argument.elts if isinstance(argument, (ast.List, ast.Tuple, ast.Set)) else ()
     parts = argument.keys if isinstance(argument, ast.Dict) else listed
-    return [each.value for each in parts if isinstance(each, ast.Constant) and isinstance(each.value, str)]
+    return [part.value for part in parts if isinstance(part, ast.Constant) and isinstance(part.value, str)]
 
 
 def _entries(pairs: Sequence[tuple[str | None, ast.expr, Values]]) -> Values:
@@ -319,7 +319,7 @@ def _entries(pairs: Sequence[tuple[str | None, ast.expr, Values]]) -> Values:
             items.append((key, _literal(node, known), node.lineno))
             continue
         literal = False
-        items += (item for each in known if isinstance(each, Entries) for item in each.items)
+        items += (item for entry in known if isinstance(entry, Entries) for item in entry.items)
     return frozenset({Entries(tuple(items), literal)})
 
 
@@ -327,7 +327,7 @@ def _literal(node: ast.expr, known: Values) -> str | None:
     """Return a value as an option's text, None where it is computed."""
     if isinstance(node, ast.Constant):
         return str(node.value).lower() if isinstance(node.value, bool) else str(node.value)
-    texts = [each.text if isinstance(each, Text) else None for each in known]
+    texts = [text.text if isinstance(text, Text) else None for text in known]
     return texts[0] if len(texts) == 1 else None
 
 

@@ -39,7 +39,7 @@ class Report:
     @property
     def failing(self) -> Sequence[Finding]:
         """The refused uses that a run may reach."""
-        return [each for each in self.of_status("refused") if each.called]
+        return [finding for finding in self.of_status("refused") if finding.called]
 
     def where(self, line: int) -> str:
         """Return how people find a line."""
@@ -50,23 +50,25 @@ class Report:
 
     def of_status(self, status: Status) -> Sequence[Finding]:
         """Return the findings of one status."""
-        return [each for each in self.findings if each.status == status]
+        return [finding for finding in self.findings if finding.status == status]
 
     @property
     def stops(self) -> Sequence[Finding]:
         """The uses by which every run fails."""
-        return [each for each in self.of_status("refused") if each.sure]
+        return [finding for finding in self.of_status("refused") if finding.sure]
 
     def document(self) -> dict[str, Any]:
         """Return the report as JSON: lists of uses by status, and the arguments."""
         statuses: tuple[Status, ...] = ("refused", "differs", "ignored", "unknown", "served")
-        uses: dict[str, Any] = {status: [self._document(each) for each in self.of_status(status)] for status in statuses}
+        uses: dict[str, Any] = {
+            status: [self._document(finding) for finding in self.of_status(status)] for status in statuses
+        }
         return {"script": self.script, **uses, "arguments": [{"name": name, "line": line} for name, line in self.arguments]}
 
     def text(self) -> str:
         """Return the report for people: what is refused first."""
         refused, differing = self.failing, self.of_status("differs")
-        uncalled = [each for each in self.of_status("refused") if not each.called]
+        uncalled = [finding for finding in self.of_status("refused") if not finding.called]
         ignored, unknown, served = self.of_status("ignored"), self.of_status("unknown"), self.of_status("served")
         lines = [f"{self.script}: {len(refused)} refused, {len(differing)} different from AWS, {len(served)} served"]
         parts = {
@@ -78,11 +80,11 @@ class Report:
         }
         for title, findings in parts.items():
             if findings:
-                lines += ["", f"{title}:", *(f"  {self.where(each.line)}: {_sentence(each)}" for each in findings)]
+                lines += ["", f"{title}:", *(f"  {self.where(finding.line)}: {_sentence(finding)}" for finding in findings)]
         if served:
             names: dict[str, list[int]] = {}
-            for each in served:
-                names.setdefault(each.name, []).append(each.line)
+            for finding in served:
+                names.setdefault(finding.name, []).append(finding.line)
             shown = (f"{name} ({', '.join(str(line) for line in sorted(set(at)))})" for name, at in sorted(names.items()))
             lines += ["", f"Served, with their lines: {', '.join(shown)}"]
         if self.arguments:

@@ -33,7 +33,7 @@ class Notebook:
 
     def place(self, line: int) -> tuple[int, int]:
         """Return the number of the cell (from 1) that has a line of ``text``, and the line in it."""
-        cell, first = max((each for each in self.cells.items() if each[1] <= line), key=lambda each: each[1], default=(1, 1))
+        cell, first = max((pair for pair in self.cells.items() if pair[1] <= line), key=lambda pair: pair[1], default=(1, 1))
         return cell, line - first + 1
 
 
@@ -41,7 +41,7 @@ def read_notebook(source: bytes, name: str) -> Notebook:
     """Return the cells of a notebook. Raises :class:`InvalidInput` for a document that is not a notebook."""
     try:
         cells = json.loads(source)["cells"]
-        texts = [(number, _text(each)) for number, each in enumerate(cells, 1) if each.get("cell_type") == "code"]
+        texts = [(number, _text(cell)) for number, cell in enumerate(cells, 1) if cell.get("cell_type") == "code"]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise InvalidInput(
             f"{name} is not a notebook of version 4 ({type(error).__name__}).", remedy="Save it again, or give a script."
@@ -92,7 +92,7 @@ def _configure(notebook: Notebook, text: str) -> None:
 
 
 def _add_setting(notebook: Notebook, name: str, value: str) -> None:
-    listed = [each.strip().strip("'\"") for each in value.split(",") if each.strip()]
+    listed = [part.strip().strip("'\"") for part in value.split(",") if part.strip()]
     if name in _FILES:
         notebook.extra_files += listed
     elif name in _PACKAGES:

@@ -46,7 +46,7 @@ def _owners(call: Call) -> Iterator[tuple[str, Sequence[str]]]:
             yield "options", [f"the format {form}"]
     if call.name.endswith("_from_catalog"):
         of_tables = TABLE_WRITES if is_write(call) else TABLE_READS
-        yield "additional_options", [*of_tables, *(types[each][0] for each in ("dynamodb", *_STREAMS))]
+        yield "additional_options", [*of_tables, *(types[stream][0] for stream in ("dynamodb", *_STREAMS))]
     if call.name.endswith("_from_jdbc_conf"):
         yield "connection_options", [owner for owner, rows in WRITES.values() if "preactions" in rows]
     if call.name == "forEachBatch":
@@ -58,8 +58,8 @@ def _owners(call: Call) -> Iterator[tuple[str, Sequence[str]]]:
 def _finding(owners: Sequence[str], name: str, value: str | None, line: int, *, sure: bool) -> Iterator[Finding]:
     """Yield what the owners agree on: an option that one of them serves may be meant for it."""
     outcomes = {owner: outcome_of(owner, name, value) for owner in owners}
-    by_status = {each.status: (owner, each) for owner, each in reversed(outcomes.items())}
-    owner, outcome = next(by_status[each] for each in ("served", "no effect", "refused", "unknown") if each in by_status)
+    by_status = {item.status: (owner, item) for owner, item in reversed(outcomes.items())}
+    owner, outcome = next(by_status[item] for item in ("served", "no effect", "refused", "unknown") if item in by_status)
     alone = len(owners) == 1
     shown = f'option "{name}" of {owner}' if alone else f'option "{name}"'
     if outcome.status == "refused" or (outcome.status == "unknown" and owner == "the purge"):

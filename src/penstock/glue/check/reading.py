@@ -52,7 +52,7 @@ class _Reader(Expressions):
         self._calls += 1
         if number in self._active or self._calls > _MAX_CALLS:
             return frozenset()
-        names = [each.arg for each in (*node.args.posonlyargs, *node.args.args)]
+        names = [posonlyarg.arg for posonlyarg in (*node.args.posonlyargs, *node.args.args)]
         if names[:1] in (["self"], ["cls"]) and len(positional) < len(names):
             positional = [frozenset(), *positional]
         arguments = {**dict(zip(names, positional, strict=False)), **named}
@@ -79,30 +79,30 @@ class _Reader(Expressions):
                 self.evaluate(child, scope)
 
     def _read_Import(self, node: ast.Import, scope: Scope) -> None:  # noqa: N802 - the node's name
-        for each in node.names:
-            top = each.name.partition(".")[0]
+        for name in node.names:
+            top = name.name.partition(".")[0]
             self.uses.imports.append((top, node.lineno, id(node)))
             if top in _LIBRARIES or top == "boto3":
-                scope.names[each.asname or top] = frozenset({Module(each.name if each.asname else top)})
+                scope.names[name.asname or top] = frozenset({Module(name.name if name.asname else top)})
 
     def _read_ImportFrom(self, node: ast.ImportFrom, scope: Scope) -> None:  # noqa: N802
         if node.level or node.module is None:
             return
         top = node.module.partition(".")[0]
         self.uses.imports.append((top, node.lineno, id(node)))
-        for each in node.names:
+        for name in node.names:
             if top == "pyspark":
-                scope.names[each.asname or each.name] = frozenset({Name("pyspark", each.name)})
+                scope.names[name.asname or name.name] = frozenset({Name("pyspark", name.name)})
             elif top == "boto3":
-                scope.names[each.asname or each.name] = frozenset({Name("boto3", each.name)})
-            elif top in _LIBRARIES and each.name == "*":
+                scope.names[name.asname or name.name] = frozenset({Name("boto3", name.name)})
+            elif top in _LIBRARIES and name.name == "*":
                 scope.names |= {
                     row.name: frozenset({Name(row.module, row.name)})
                     for row in ROWS
                     if row.module == node.module and not row.owner and not row.elsewhere
                 }
             elif top in _LIBRARIES:
-                scope.names[each.asname or each.name] = self.member(node.module, each.name)
+                scope.names[name.asname or name.name] = self.member(node.module, name.name)
 
     def _read_Assign(self, node: ast.Assign, scope: Scope) -> None:  # noqa: N802
         values = self.evaluate(node.value, scope)
@@ -123,13 +123,13 @@ class _Reader(Expressions):
             self.attributes[target.attr] = self.attributes.get(target.attr, frozenset()) | values
         elif isinstance(target, (ast.Tuple, ast.List)):
             parts = value.elts if isinstance(value, (ast.Tuple, ast.List)) else []
-            for number, each in enumerate(target.elts):
+            for number, elt in enumerate(target.elts):
                 known = self.evaluate(parts[number], scope) if len(parts) == len(target.elts) else frozenset()
-                self._bind(each, known, scope)
+                self._bind(elt, known, scope)
 
     def _read_FunctionDef(self, node: ast.FunctionDef, scope: Scope) -> None:  # noqa: N802
-        for each in (*node.decorator_list, *node.args.defaults):
-            self.evaluate(each, scope)
+        for default in (*node.decorator_list, *node.args.defaults):
+            self.evaluate(default, scope)
         self._functions.append((node, scope))
         scope.names[node.name] = frozenset({Function(len(self._functions) - 1)})
 
@@ -141,7 +141,7 @@ class _Reader(Expressions):
         inner = Scope(scope)
         self.statements(node.body, inner)
         for name, values in inner.names.items():
-            if any(isinstance(each, Function) for each in values):
+            if any(isinstance(item, Function) for item in values):
                 self.attributes[name] = self.attributes.get(name, frozenset()) | values
 
     def _read_Return(self, node: ast.Return, scope: Scope) -> None:  # noqa: N802

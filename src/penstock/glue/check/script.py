@@ -42,7 +42,7 @@ def check_script(path: Path, *, extra_files: Sequence[str] = ()) -> Report:
     modules = ScriptModules.of(folder, [*extra_files, *notebook.extra_files], packages=notebook.packages)
     report = check_text(notebook.text.encode(), name=str(path), modules=modules)
     magics = [Finding(line=line, status="ignored", name=name, note=_MAGIC) for name, line in notebook.magics]
-    findings = sorted([*report.findings, *magics], key=lambda each: each.line)
+    findings = sorted([*report.findings, *magics], key=lambda finding: finding.line)
     return replace(report, findings=findings, place=notebook.place)
 
 
@@ -65,8 +65,10 @@ def check_text(source: bytes, *, name: str, modules: ScriptModules | None = None
     findings = find_outcomes(uses, certain, modules or ScriptModules())
     return Report(
         script=name,
-        findings=[replace(each, called=False, sure=False) if each.line in uncalled else each for each in findings],
-        arguments=[each for each in arguments if each[0] not in _OPTIONAL],
+        findings=[
+            replace(finding, called=False, sure=False) if finding.line in uncalled else finding for finding in findings
+        ],
+        arguments=[argument for argument in arguments if argument[0] not in _OPTIONAL],
     )
 
 
@@ -77,11 +79,11 @@ def _check_size(source: bytes, name: str) -> None:
 
 def refuse_sure(report: Report, arguments: Sequence[str]) -> None:
     """Raise :class:`InvalidInput` if every run of the script with these ``arguments`` fails, with each cause's line."""
-    passed = {each[2:].partition("=")[0] for each in arguments if each.startswith("--")}
+    passed = {argument[2:].partition("=")[0] for argument in arguments if argument.startswith("--")}
     # A name may be abbreviated.
-    lacking = [(name, line) for name, line in report.arguments if not any(each and name.startswith(each) for each in passed)]
+    lacking = [(name, line) for name, line in report.arguments if not any(item and name.startswith(item) for item in passed)]
     causes = [
-        *(f"line {each.line}: {each.name}: {each.note}" for each in report.stops),
+        *(f"line {stop.line}: {stop.name}: {stop.note}" for stop in report.stops),
         *(f"line {line}: the script needs the argument --{name}." for name, line in lacking),
     ]
     if causes:

@@ -36,7 +36,7 @@ def uncalled_lines(tree: ast.Module) -> set[int]:
     """
     functions = {node.name: node for node in tree.body if isinstance(node, _FUNCTIONS) and not node.decorator_list}
     named = {name: _names(node) for name, node in functions.items()}
-    waiting = {name for each in tree.body if each not in functions.values() for name in _names(each)}
+    waiting = {name for node in tree.body if node not in functions.values() for name in _names(node)}
     called: set[str] = set()
     while waiting:
         name = waiting.pop()
@@ -49,13 +49,13 @@ def uncalled_lines(tree: ast.Module) -> set[int]:
 
 def _names(node: ast.AST) -> set[str]:
     names = set()
-    for each in ast.walk(node):
-        if isinstance(each, ast.Name):
-            names.add(each.id)
-        elif isinstance(each, ast.Attribute):
-            names.add(each.attr)
-        elif isinstance(each, ast.Constant) and isinstance(each.value, str):
-            names.add(each.value)
+    for item in ast.walk(node):
+        if isinstance(item, ast.Name):
+            names.add(item.id)
+        elif isinstance(item, ast.Attribute):
+            names.add(item.attr)
+        elif isinstance(item, ast.Constant) and isinstance(item.value, str):
+            names.add(item.value)
     return names
 
 
@@ -121,8 +121,8 @@ def _called(node: ast.AST) -> Iterator[str]:
     if isinstance(node.func, ast.Name):
         yield node.func.id
     if isinstance(node.func, ast.Attribute) and node.func.attr == _BATCH:
-        passed = [*node.args, *(each.value for each in node.keywords)]
-        yield from (each.id for each in passed if isinstance(each, ast.Name))
+        passed = [*node.args, *(keyword.value for keyword in node.keywords)]
+        yield from (item.id for item in passed if isinstance(item, ast.Name))
 
 
 def _is_main(test: ast.expr) -> bool:

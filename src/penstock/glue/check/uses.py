@@ -35,7 +35,7 @@ class Call:
 
     def text(self, name: str) -> str | None:
         """Return an argument that can only be one text."""
-        values = [each.text if isinstance(each, Text) else None for each in self.arguments.get(name, ())]
+        values = [text.text if isinstance(text, Text) else None for text in self.arguments.get(name, ())]
         return values[0] if len(values) == 1 else None
 
 

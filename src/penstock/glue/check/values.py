@@ -113,7 +113,7 @@ def class_of(owner: str) -> ServedClass:
     """Return the class that serves ``owner``, an :class:`Instance`'s; it is empty for Spark's and unknown ones."""
     if owner.startswith(TRANSFORM):
         classes = (served_class(module, owner.removeprefix(TRANSFORM)) for module in _TRANSFORMS)
-        return next((each for each in classes if each.methods), ServedClass())
+        return next((class_ for class_ in classes if class_.methods), ServedClass())
     return served_class(CLASSES[owner], owner) if owner in CLASSES else ServedClass()
 
 

@@ -71,7 +71,7 @@ class TempDir:
         files = self.session.files
         try:
             csv_lines(rows, null=null).write.text(folder, compression="gzip")
-            files.write(f"{folder}/manifest", manifest(each for each in files.walk(folder) if each.endswith(".gz")))
+            files.write(f"{folder}/manifest", manifest(node for node in files.walk(folder) if node.endswith(".gz")))
             database.run(
                 copy_statement(
                     table, columns, f"{folder}/manifest", self._authorization(), null=null, region=self.region,
@@ -101,7 +101,7 @@ class TempDir:
                 )
             )  # fmt: skip
         entries = json.loads(self.session.files.read(f"{folder}manifest"))["entries"]
-        return self.session.spark.read.parquet(*(each["url"] for each in entries)) if entries else None
+        return self.session.spark.read.parquet(*(entry["url"] for entry in entries)) if entries else None
 
     def _authorization(self) -> str:
         if self.role is not None:
@@ -130,8 +130,8 @@ def temp_dir(session: GlueSession, target: Target, options: Options, temporary: 
     None if rows cannot go through one: for other databases, without a folder, and with one that is not in AWS's S3. Raises
     :class:`InvalidInput` for options that are wrong.
     """
-    folder = next((text for text in [options.text(each) for each in _FOLDERS] if text), temporary)
-    role = next((text for text in [options.text(each) for each in _ROLES] if text), None)
+    folder = next((text for text in [options.text(name) for name in _FOLDERS] if text), temporary)
+    role = next((text for text in [options.text(name) for name in _ROLES] if text), None)
     region, key = options.text("tempdir_region"), options.text("sse_kms_key")
     copy_options, unload_options = options.text("extracopyoptions") or "", options.text("extraunloadoptions") or ""
     if region is not None and not _REGION.fullmatch(region):

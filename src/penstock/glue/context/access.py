@@ -153,8 +153,8 @@ class DataSink:
 
     def writeFrame(self, dynamic_frame: Any, info: str = "") -> Any:  # noqa: N802, ARG002
         """Write a DynamicFrame or a DataFrame, all its rows or none, and return it; of a collection each frame."""
-        for each in spark_frames(dynamic_frame):
-            write(self._request, each)
+        for spark_frame in spark_frames(dynamic_frame):
+            write(self._request, spark_frame)
         return dynamic_frame
 
     def write(self, dynamic_frame_or_dfc: Any, info: str = "") -> Any:
@@ -205,7 +205,7 @@ def spark_frames(frame: Any) -> Sequence[DataFrame]:
     Raises :class:`InvalidInput` for anything else.
     """
     if isinstance(frame, DynamicFrameCollection):
-        return [each for member in frame.values() for each in spark_frames(member)]
+        return [spark_frame for member in frame.values() for spark_frame in spark_frames(member)]
     if isinstance(frame, DynamicFrame):
         return [frame.toDF()]
     if isinstance(frame, DataFrame):

@@ -269,8 +269,8 @@ class GlueContext:
         """
         frame = frame_or_dfc if frame_or_dfc is not None else more.get("frame")
         request = self._write(connection_type, connection_options, format, format_options, transformation_ctx)
-        for each in spark_frames(frame):
-            write(request, each)
+        for spark_frame in spark_frames(frame):
+            write(request, spark_frame)
         return frame
 
     write_dynamic_frame_from_options = write_from_options
@@ -303,8 +303,8 @@ class GlueContext:
             catalog_id=catalog_id,
             temporary=redshift_tmp_dir,
         )
-        for each in spark_frames(frame):
-            write_table(request, each)
+        for spark_frame in spark_frames(frame):
+            write_table(request, spark_frame)
         return frame
 
     write_data_frame_from_catalog = write_dynamic_frame_from_catalog
@@ -326,8 +326,8 @@ class GlueContext:
         vendor = jdbc_configuration(self._session.connection(catalog_connection))["vendor"] or ""
         options = {**(connection_options or {}), "useConnectionProperties": True, "connectionName": catalog_connection}
         request = replace(self._write(vendor, options, None, {}, transformation_ctx), temporary=redshift_tmp_dir)
-        for each in spark_frames(frame):
-            write(request, each)
+        for spark_frame in spark_frames(frame):
+            write(request, spark_frame)
         return frame
 
     def write_from_jdbc_conf(

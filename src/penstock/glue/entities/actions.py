@@ -176,7 +176,7 @@ def _partial(entity: str, options: Mapping[str, Any]) -> Action:
 def find_all(text: str, tasks: Sequence[Task]) -> list[Found]:
     """Return the entities of all ``tasks`` in ``text``, by their places; those of different types may overlap."""
     entities = [Found(task, start, end) for task in tasks for start, end in TYPES[task.entity].find(text)]
-    return sorted(entities, key=lambda each: (each.start, -each.end))
+    return sorted(entities, key=lambda entity: (entity.start, -entity.end))
 
 
 def changed(text: str, entities: Sequence[Found]) -> str:
@@ -185,14 +185,14 @@ def changed(text: str, entities: Sequence[Found]) -> str:
     Entities that overlap are changed as one, by the action of the first and longest of them.
     """
     spans: list[tuple[Action, int, int]] = []
-    for each in entities:
-        if each.task.action.name == DETECT:
+    for entity in entities:
+        if entity.task.action.name == DETECT:
             continue
-        if spans and each.start < spans[-1][2]:
+        if spans and entity.start < spans[-1][2]:
             action, start, end = spans[-1]
-            spans[-1] = (action, start, max(end, each.end))
+            spans[-1] = (action, start, max(end, entity.end))
         else:
-            spans.append((each.task.action, each.start, each.end))
+            spans.append((entity.task.action, entity.start, entity.end))
     for action, start, end in reversed(spans):
         text = text[:start] + action.apply(text[start:end]) + text[end:]
     return text

@@ -24,13 +24,13 @@ _NORTH_AMERICAN_DIGITS = 11
 
 
 def _digits(text: str) -> list[int]:
-    return [int(each) for each in text if each.isascii() and each.isdigit()]
+    return [int(name) for name in text if name.isascii() and name.isdigit()]
 
 
 def luhn(text: str) -> bool:
     """Return whether the digits of ``text`` end with their check digit (ISO/IEC 7812-1, annex B). All zeros do not."""
     digits = _digits(text)[::-1]
-    total = sum(digits[::2]) + sum(sum(divmod(2 * each, 10)) for each in digits[1::2])
+    total = sum(digits[::2]) + sum(sum(divmod(2 * digit, 10)) for digit in digits[1::2])
     return total > 0 and total % 10 == 0
 
 
@@ -41,7 +41,7 @@ def is_card(text: str) -> bool:
 
 def is_ssn(text: str) -> bool:
     """Return whether the number may have been given out: https://www.ssa.gov/employer/randomization.html."""
-    digits = "".join(str(each) for each in _digits(text))
+    digits = "".join(str(digit) for digit in _digits(text))
     area, group, serial = digits[:3], digits[3:5], digits[5:]
     return area not in {"000", "666"} and area < "900" and group != "00" and serial != "0000"
 
@@ -66,7 +66,7 @@ def is_dea_number(text: str) -> bool:
 def is_nhs_number(text: str) -> bool:
     """Return whether it has the check digit modulo 11 of the NHS Data Dictionary."""
     digits = _digits(text)
-    rest = 11 - sum(each * (10 - index) for index, each in enumerate(digits[:9])) % 11
+    rest = 11 - sum(digit * (10 - index) for index, digit in enumerate(digits[:9])) % 11
     return rest % 11 == digits[9] and rest != 10 and any(digits)
 
 

@@ -60,7 +60,7 @@ class EntityDetector:
         _check_sensitivity(detectionSensitivity)
         data = _data(frame)
         tasks = plan(detectionParameters, data.columns)
-        columns = _searched(data, [name for name, each in tasks.items() if each])
+        columns = _searched(data, [name for name, task in tasks.items() if task])
         if outputColumnName in data.columns:
             raise InvalidInput(
                 f"There is a column {outputColumnName} already.", remedy="Give another outputColumnName, or drop it first."
@@ -83,7 +83,7 @@ class EntityDetector:
         """
         _check_sensitivity(detectionSensitivity)
         names = check_types(entityTypesToDetect)
-        sample, threshold = (_fraction(each) for each in (sampleFraction, thresholdFraction))
+        sample, threshold = (_fraction(item) for item in (sampleFraction, thresholdFraction))
         data = _data(frame)
         if data.isStreaming:
             raise InvalidInput("A stream has no sample.", remedy="Call classify_columns in the function of forEachBatch.")
@@ -142,7 +142,7 @@ def _texts(columns: Sequence[str]) -> Column:
 def _detected(data: DataFrame, tasks: Mapping[str, Sequence[Task]], output: str) -> DataFrame:
     columns = list(tasks)
     kinds = {field.name: field.dataType for field in data.schema.fields}
-    changing = {name for name, each in tasks.items() if any(task.action.name != DETECT for task in each)}
+    changing = {name for name, item in tasks.items() if any(task.action.name != DETECT for task in item)}
     unchangeable = {name: kinds[name].simpleString() for name in changing if not isinstance(kinds[name], _TEXTS)}
 
     def search(texts: Sequence[str | None]) -> tuple[list[str | None], dict[str, list[tuple[str, str, int, int]]]]:
@@ -151,8 +151,10 @@ def _detected(data: DataFrame, tasks: Mapping[str, Sequence[Task]], output: str)
         for name, text in zip(columns, texts, strict=True):
             matches = find_all(text, tasks[name]) if text is not None else []
             if matches:
-                entities[name] = [(each.task.entity, each.task.action.name, each.start, each.end) for each in matches]
-            acted = next((each.task for each in matches if name in unchangeable and each.task.action.name != DETECT), None)
+                entities[name] = [(match.task.entity, match.task.action.name, match.start, match.end) for match in matches]
+            acted = next(
+                (match.task for match in matches if name in unchangeable and match.task.action.name != DETECT), None
+            )
             if acted is not None:
                 raise InvalidInput(
                     f"Column {name} ({unchangeable[name]}) has a {acted.entity}, which {acted.action.name} cannot change.",
@@ -191,7 +193,7 @@ def _counted(data: DataFrame, columns: Sequence[str], names: Sequence[str]) -> t
     )
     summed = flags.agg(F.count("*").alias("rows"), *(F.sum(F.col("flags")[index]) for index in range(len(kinds)))).first()
     assert summed is not None
-    return summed[0], dict(zip(kinds, (each or 0 for each in summed[1:]), strict=True))
+    return summed[0], dict(zip(kinds, (item or 0 for item in summed[1:]), strict=True))
 
 
 def _is_met(counts: Mapping[tuple[str, str], int], column: str, name: str, threshold: float) -> bool:

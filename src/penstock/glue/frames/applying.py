@@ -47,18 +47,18 @@ def filtered(frame: DataFrame, function: Function, info: str) -> tuple[DataFrame
     messages = error_messages(frame.sparkSession.sparkContext, "filter")
 
     def kept(rows: Iterable[Any]) -> Iterator[Any]:
-        each: list[Any] = []
+        item: list[Any] = []
 
         def noted() -> Iterator[Any]:
             for row in rows:
-                each[:] = [row]
+                item[:] = [row]
                 yield row
 
         for attempt in attempts(noted(), schema, function, traced=False):
             if attempt.error is not None:
                 messages.add([attempt.error[0]])
             elif attempt.result:
-                yield each[0]
+                yield item[0]
 
     rows = frame.rdd.mapPartitions(kept)
     return _frame(frame, rows, schema), _errors("filter", info, frame, lambda parts: attempts(parts, schema, function))
@@ -101,8 +101,8 @@ def partitions_mapped(frame: DataFrame, function: Callable[[int, Iterator[Any]],
     def results(index: int, rows: Iterable[Any]) -> Iterator[Any]:
         read = record_reader(schema)
         assert read is not None
-        for each in function(index, (read(row) for row in rows)):
-            yield normalised(each)
+        for item in function(index, (read(row) for row in rows)):
+            yield normalised(item)
 
     return _inferred(frame, frame.rdd.mapPartitionsWithIndex(results))
 
@@ -119,8 +119,8 @@ def _inferred(frame: DataFrame, results: Any) -> DataFrame:
 
     data_type: g.DataType = g.UnknownType()
     null: set[str] = set()
-    for each, names in results.mapPartitions(kinds).collect():
-        data_type = g.mergeDataTypes(data_type, each)
+    for item, names in results.mapPartitions(kinds).collect():
+        data_type = g.mergeDataTypes(data_type, item)
         null |= names
     if not isinstance(data_type, g.StructType):
         return frame.limit(0)
@@ -128,9 +128,9 @@ def _inferred(frame: DataFrame, results: Any) -> DataFrame:
     assert isinstance(made, StructType)
     wide = {field.name for field in frame.schema.fields if WIDE.items() <= field.metadata.items()}
     schema = StructType()
-    for each in made.fields:
-        marks = {**(WIDE if each.name in wide else {}), **({} if each.name in null else SPARSE)}
-        schema.add(StructField(each.name, each.dataType, True, marks))
+    for item in made.fields:
+        marks = {**(WIDE if item.name in wide else {}), **({} if item.name in null else SPARSE)}
+        schema.add(StructField(item.name, item.dataType, True, marks))
     write = row_writer(schema)
     return _frame(frame, results.map(write), schema)
 
@@ -140,12 +140,12 @@ def _completed(data_type: g.DataType, hint: g.DataType | None) -> g.DataType:
     if isinstance(data_type, g.NullType | g.UnknownType):
         return hint or data_type
     if isinstance(data_type, g.StructType):
-        known = {each.name: each.dataType for each in hint} if isinstance(hint, g.StructType) else {}
-        return g.StructType([g.Field(each.name, _completed(each.dataType, known.get(each.name))) for each in data_type])
+        known = {field.name: field.dataType for field in hint} if isinstance(hint, g.StructType) else {}
+        return g.StructType([g.Field(field.name, _completed(field.dataType, known.get(field.name))) for field in data_type])
     if isinstance(data_type, g.ArrayType):
         return g.ArrayType(_completed(data_type.elementType, hint.elementType if isinstance(hint, g.ArrayType) else None))
     if isinstance(data_type, g.ChoiceType):
-        rest = [each for name, each in data_type.choices.items() if name != "int" or "long" not in data_type.choices]
+        rest = [choice for name, choice in data_type.choices.items() if name != "int" or "long" not in data_type.choices]
         return rest[0] if len(rest) == 1 else g.ChoiceType(rest)
     return data_type
 

@@ -95,7 +95,7 @@ class DynamicFrame:
         """Return Spark's DataFrame; a choice is a struct with a member for each type, unless ``options`` resolve it."""
         frame = self._checked_frame()
         if options:
-            frame = resolved(frame, {resolve_path(each.path): option_action(each) for each in options})
+            frame = resolved(frame, {resolve_path(option.path): option_action(option) for option in options})
         return without_marks(frame)
 
     def schema(self) -> StructType:
@@ -197,8 +197,8 @@ class DynamicFrame:
 
         Missing sources are left out; values of another type than the mapping says, and those that cannot be cast, are null.
         """
-        one = isinstance(mappings, tuple) and all(isinstance(each, str) for each in mappings)
-        specs = [mapping_spec(each) for each in ([mappings] if one else mappings)]
+        one = isinstance(mappings, tuple) and all(isinstance(mapping, str) for mapping in mappings)
+        specs = [mapping_spec(mapping) for mapping in ([mappings] if one else mappings)]
         return self._with(lambda: applied_mapping(self._frame, specs, case_sensitive=case_sensitive), stage, named)
 
     def applyMapping(self, *args: Any, **kwargs: Any) -> "DynamicFrame":  # noqa: N802
@@ -228,7 +228,7 @@ class DynamicFrame:
                 lambda: catalog_actions(self._frame, self.glue_ctx, database, table_name, catalog_id), stage, named
             )
         default: Action | None = action_of(choice) if choice else None
-        one = isinstance(specs, tuple) and all(isinstance(each, str) for each in specs)
+        one = isinstance(specs, tuple) and all(isinstance(spec, str) for spec in specs)
         pairs: Sequence[Any] = [specs] if one else (specs or [])
         actions = {resolve_path(path): action_of(action) for path, action in pairs}
         return self._with(lambda: resolved(self._frame, actions, default), stage, named)
@@ -391,7 +391,7 @@ class DynamicFrame:
         return made
 
     def __getattr__(self, name: str) -> Any:
-        raise not_supported(FRAME, "DynamicFrame", name, (each for each in vars(DynamicFrame) if not each.startswith("_")))
+        raise not_supported(FRAME, "DynamicFrame", name, (var for var in vars(DynamicFrame) if not var.startswith("_")))
 
 
 class DynamicFrameCollection:
@@ -469,5 +469,5 @@ def _listed(paths: str | Iterable[str]) -> list[str]:
 
 def _without_nulls(record: Any) -> Any:
     if isinstance(record, dict):
-        return {name: _without_nulls(each) for name, each in record.items() if each is not None}
-    return [_without_nulls(each) for each in record] if isinstance(record, list) else record
+        return {name: _without_nulls(item) for name, item in record.items() if item is not None}
+    return [_without_nulls(item) for item in record] if isinstance(record, list) else record

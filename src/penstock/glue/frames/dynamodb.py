@@ -42,8 +42,8 @@ def _frame(frame: DataFrame, *, deep: bool, binary: bool = False) -> DataFrame:
         column = F.col(f"`{field.name}`")
         if field.name == "Item" and isinstance(field.dataType, s.StructType):
             columns += [
-                _value(column[each.name], each.dataType, deep=deep, binary=binary).alias(each.name)
-                for each in field.dataType.fields
+                _value(column[struct_field.name], struct_field.dataType, deep=deep, binary=binary).alias(struct_field.name)
+                for struct_field in field.dataType.fields
             ]
         else:
             columns.append(_value(column, field.dataType, deep=deep, binary=binary).alias(field.name))
@@ -53,18 +53,19 @@ def _frame(frame: DataFrame, *, deep: bool, binary: bool = False) -> DataFrame:
 def _value(column: Column, data_type: s.DataType, *, deep: bool, binary: bool = False) -> Column:
     if isinstance(data_type, s.ArrayType) and deep:
         element = data_type.elementType
-        return F.transform(column, lambda each: _value(each, element, deep=deep, binary=binary))
+        return F.transform(column, lambda item: _value(item, element, deep=deep, binary=binary))
     if not isinstance(data_type, s.StructType) or not data_type.fields:
         return column
-    if not {each.name for each in data_type.fields} <= _CODES:
+    if not {field.name for field in data_type.fields} <= _CODES:
         fields = [
-            _value(column[each.name], each.dataType, deep=deep, binary=binary).alias(each.name) for each in data_type.fields
+            _value(column[field.name], field.dataType, deep=deep, binary=binary).alias(field.name)
+            for field in data_type.fields
         ]
         return F.when(column.isNotNull(), F.struct(*fields))
     values = {
-        each.name: _value(column[each.name], each.dataType, deep=deep, binary=binary)
-        for each in data_type.fields
-        if each.name != "NULL"
+        field.name: _value(column[field.name], field.dataType, deep=deep, binary=binary)
+        for field in data_type.fields
+        if field.name != "NULL"
     }
     if binary:
         values |= {code: decode(values[code]) for code, decode in _DECODED.items() if code in values}

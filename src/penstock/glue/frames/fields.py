@@ -82,7 +82,7 @@ def selected(frame: DataFrame, paths: Iterable[str]) -> DataFrame:
 
 def dropped(frame: DataFrame, paths: Iterable[str]) -> DataFrame:
     """Return all fields except those at ``paths``; a struct that loses its last field is dropped, too."""
-    gone = {path for path in (find_path(frame.schema, split(each)) for each in paths) if path is not None}
+    gone = {path for path in (find_path(frame.schema, split(path)) for path in paths) if path is not None}
     if not gone:
         return frame
     return _keeping(frame, [path for path in _leaves(frame.schema, gone) if path not in gone])
@@ -93,7 +93,7 @@ def renamed(frame: DataFrame, old: str, new: str) -> DataFrame:
     path = find_path(frame.schema, split(old))
     if path is None:
         raise InvalidInput(f"There is no field {old} to rename.", remedy=f"The columns are {', '.join(frame.columns)}.")
-    fields = [Field(source=each, target=split(new) if each == path else each) for each in _leaves(frame.schema, {path})]
+    fields = [Field(source=leaf, target=split(new) if leaf == path else leaf) for leaf in _leaves(frame.schema, {path})]
     return applied(frame, fields, case_sensitive=True)
 
 
@@ -111,7 +111,7 @@ def _leaves(schema: StructType, open_at: set[Path], prefix: Path = ()) -> list[P
     leaves: list[Path] = []
     for field in schema.fields:
         path = (*prefix, field.name)
-        within = not open_at or any(len(each) > len(path) and each[: len(path)] == path for each in open_at)
+        within = not open_at or any(len(entry) > len(path) and entry[: len(path)] == path for entry in open_at)
         if isinstance(field.dataType, StructType) and within and not is_choice(field.dataType):
             leaves += _leaves(field.dataType, open_at, path)
         else:
@@ -135,9 +135,9 @@ def find_path(schema: StructType, path: Path, *, case_sensitive: bool = False) -
     for name in path:
         if not isinstance(data_type, StructType) or is_choice(data_type):
             return None
-        same = [each for each in data_type.fields if each.name == name]
+        same = [field for field in data_type.fields if field.name == name]
         if not same and not case_sensitive:
-            same = [each for each in data_type.fields if each.name.lower() == name.lower()]
+            same = [field for field in data_type.fields if field.name.lower() == name.lower()]
         if not same:
             return None
         spelled.append(same[0].name)
@@ -148,10 +148,10 @@ def find_path(schema: StructType, path: Path, *, case_sensitive: bool = False) -
 def place_column(tree: dict[str, object], path: Path, column: Column) -> None:
     """Put ``column`` at ``path`` of a tree of structs. Raises :class:`InvalidInput` if a part of it is not a struct."""
     *outer, name = path
-    for each in outer:
-        inner = tree.setdefault(each, {})
+    for item in outer:
+        inner = tree.setdefault(item, {})
         if not isinstance(inner, dict):
-            raise InvalidInput(f"Field {quoted(path)} would be within {each}, which is not a struct.")
+            raise InvalidInput(f"Field {quoted(path)} would be within {item}, which is not a struct.")
         tree = inner
     tree[name] = column
 
@@ -159,6 +159,6 @@ def place_column(tree: dict[str, object], path: Path, column: Column) -> None:
 def columns_of(tree: dict[str, object]) -> list[Column]:
     """Return the columns of a tree that :func:`place_column` made: a struct of each inner tree."""
     return [
-        (F.struct(*columns_of(each)) if isinstance(each, dict) else each).alias(name)  # type: ignore[attr-defined]
-        for name, each in tree.items()
+        (F.struct(*columns_of(entry)) if isinstance(entry, dict) else entry).alias(name)  # type: ignore[attr-defined]
+        for name, entry in tree.items()
     ]

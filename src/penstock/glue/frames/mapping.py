@@ -58,7 +58,7 @@ def mapping_spec(mapping: Any) -> MappingSpec:
 
     Raises :class:`InvalidInput` for anything else.
     """
-    texts = isinstance(mapping, tuple | list) and all(isinstance(each, str) for each in mapping)
+    texts = isinstance(mapping, tuple | list) and all(isinstance(item, str) for item in mapping)
     if not texts or len(mapping) not in {2, 3, 4}:
         raise InvalidInput(
             f"{mapping!r} is not a mapping.", remedy="Write (source, source type, target, target type), all of them text."
@@ -130,7 +130,7 @@ def cast_to(column: Column, own: s.DataType, target: str | None) -> Column:
         return column
     if is_choice(own):
         assert isinstance(own, s.StructType)
-        return F.coalesce(*(cast_to(member(column, each.name), each.dataType, target) for each in own.fields))
+        return F.coalesce(*(cast_to(member(column, field.name), field.dataType, target) for field in own.fields))
     target_type = named_type(target)
     if target_type is None:
         raise InvalidInput(

@@ -39,15 +39,15 @@ class DynamicRecord(dict[str, Any]):
 def record_reader(data_type: s.DataType) -> Convert | None:
     """Return the function from Spark's value of ``kind`` to a record's, None if the value stays as it is."""
     if isinstance(data_type, s.StructType):
-        readers = [(each.name, record_reader(each.dataType)) for each in data_type.fields]
-        lacking = frozenset(each.name for each in data_type.fields if is_sparse(each))
+        readers = [(field.name, record_reader(field.dataType)) for field in data_type.fields]
+        lacking = frozenset(field.name for field in data_type.fields if is_sparse(field))
         return _member(readers) if is_choice(data_type) else _struct(readers, lacking)
     if isinstance(data_type, s.ArrayType):
         element = record_reader(data_type.elementType)
-        return None if element is None else lambda value: value and [element(each) for each in value]
+        return None if element is None else lambda value: value and [element(item) for item in value]
     if isinstance(data_type, s.MapType):
         inner = record_reader(data_type.valueType)
-        return None if inner is None else lambda value: value and {key: inner(each) for key, each in value.items()}
+        return None if inner is None else lambda value: value and {key: inner(item) for key, item in value.items()}
     return None
 
 
@@ -57,9 +57,9 @@ def _struct(readers: list[tuple[str, Convert | None]], lacking: frozenset[str]) 
             return None
         pairs = zip(readers, value, strict=True)
         return DynamicRecord(
-            (name, each if reader is None else reader(each))
-            for (name, reader), each in pairs
-            if each is not None or name not in lacking
+            (name, item if reader is None else reader(item))
+            for (name, reader), item in pairs
+            if item is not None or name not in lacking
         )
 
     return read
@@ -67,9 +67,9 @@ def _struct(readers: list[tuple[str, Convert | None]], lacking: frozenset[str]) 
 
 def _member(readers: list[tuple[str, Convert | None]]) -> Convert:
     def read(value: Any) -> Any:
-        for (_, reader), each in zip(readers, value or (), strict=bool(value)):
-            if each is not None:
-                return each if reader is None else reader(each)
+        for (_, reader), item in zip(readers, value or (), strict=bool(value)):
+            if item is not None:
+                return item if reader is None else reader(item)
         return None
 
     return read
@@ -78,14 +78,14 @@ def _member(readers: list[tuple[str, Convert | None]]) -> Convert:
 def row_writer(data_type: s.DataType) -> Convert | None:
     """Return the function from a record's value to Spark's of ``kind``, None if the value stays as it is."""
     if isinstance(data_type, s.StructType):
-        writers = [(each.name, row_writer(each.dataType)) for each in data_type.fields]
+        writers = [(field.name, row_writer(field.dataType)) for field in data_type.fields]
         return _written_choice(writers) if is_choice(data_type) else _written_struct(writers)
     if isinstance(data_type, s.ArrayType):
         element = row_writer(data_type.elementType) or _same
-        return lambda value: None if value is None else [element(each) for each in value]
+        return lambda value: None if value is None else [element(item) for item in value]
     if isinstance(data_type, s.MapType):
         inner = row_writer(data_type.valueType) or _same
-        return lambda value: None if value is None else {str(key): inner(each) for key, each in value.items()}
+        return lambda value: None if value is None else {str(key): inner(item) for key, item in value.items()}
     return _float if isinstance(data_type, s.DoubleType | s.FloatType) else None
 
 
@@ -114,7 +114,7 @@ def _written_choice(writers: list[tuple[str, Convert | None]]) -> Convert:
             return None
         name = type_of(value).typeName()
         # Integers that fit a smaller type are of the next larger one if the choice has only that.
-        index, writer = next(places[each] for each in (name, *_LARGER.get(name, ())) if each in places)
+        index, writer = next(places[item] for item in (name, *_LARGER.get(name, ())) if item in places)
         values: list[Any] = [None] * len(writers)
         values[index] = value if writer is None else writer(value)
         return tuple(values)

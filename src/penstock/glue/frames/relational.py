@@ -86,6 +86,6 @@ def _kept(frame: DataFrame, staging: str) -> DataFrame:
     empty = {field.name for field in frame.schema.fields if isinstance(field.dataType, s.NullType)}
     path = f"{staging}relationalize-{uuid.uuid4().hex}"
     frame.select(*(F.col(f"`{name}`") for name in frame.columns if name not in empty)).write.parquet(path)
-    read = frame.sparkSession.read.schema(s.StructType([each for each in frame.schema.fields if each.name not in empty]))
+    read = frame.sparkSession.read.schema(s.StructType([field for field in frame.schema.fields if field.name not in empty]))
     stored = read.parquet(path)
     return stored.select(*(F.lit(None).alias(name) if name in empty else F.col(f"`{name}`") for name in frame.columns))

@@ -86,8 +86,8 @@ def resolved(frame: DataFrame, actions: Mapping[Path, Action], default: Action |
     plan = _Plan(actions, default)
     columns = [
         column
-        for each in frame.schema.fields
-        for column in plan.fields(F.col(f"`{each.name}`"), each.name, each.dataType, (each.name,))
+        for field in frame.schema.fields
+        for column in plan.fields(F.col(f"`{field.name}`"), field.name, field.dataType, (field.name,))
     ]
     return frame.select(*columns)
 
@@ -105,7 +105,7 @@ def _exists(data_type: s.DataType, path: Path) -> bool:
         return False
     if is_choice(data_type):
         # A struct or an array among the alternatives has no name of its own in a path.
-        return any(_exists(each.dataType, path) for each in data_type.fields)
+        return any(_exists(field.dataType, path) for field in data_type.fields)
     return path[0] in data_type.names and _exists(data_type[path[0]].dataType, path[1:])
 
 
@@ -120,7 +120,7 @@ def catalog_actions(
         raise InvalidInput("match_catalog needs a table.", remedy="Give database and table_name.")
     table: Mapping[str, Any] = glue_ctx._session.catalog(catalog_id).table(database, table_name)
     known = [*table.get("StorageDescriptor", {}).get("Columns", []), *table.get("PartitionKeys", [])]
-    types = {str(each["Name"]).lower(): str(each["Type"]) for each in known}
+    types = {str(item["Name"]).lower(): str(item["Type"]) for item in known}
     actions: dict[Path, Action] = {}
     for field in frame.schema.fields:
         if not has_choice(field.dataType):
@@ -148,8 +148,8 @@ class _Plan:
         if action is not None and action.name == "make_cols" and is_choice(data_type):
             assert isinstance(data_type, s.StructType)
             return [
-                self._value(member(column, each.name), each.dataType, path, inner=True).alias(f"{name}_{each.name}")
-                for each in data_type.fields
+                self._value(member(column, field.name), field.dataType, path, inner=True).alias(f"{name}_{field.name}")
+                for field in data_type.fields
             ]
         return [self._value(column, data_type, path).alias(name)]
 
@@ -157,7 +157,7 @@ class _Plan:
         return self._actions.get(path) or (self._default if is_choice(data_type) else None)
 
     def _touches(self, data_type: s.DataType, path: Path) -> bool:
-        below = any(each[: len(path)] == path for each in self._actions)
+        below = any(action[: len(path)] == path for action in self._actions)
         return below or (self._default is not None and has_choice(data_type))
 
     def _value(self, column: Column, data_type: s.DataType, path: Path, *, inner: bool = False) -> Column:
@@ -172,18 +172,19 @@ class _Plan:
         if isinstance(data_type, s.StructType):
             parts = [
                 part
-                for each in data_type.fields
-                for part in self.fields(column[each.name], each.name, each.dataType, (*path, each.name))
+                for field in data_type.fields
+                for part in self.fields(column[field.name], field.name, field.dataType, (*path, field.name))
             ]
             return F.when(column.isNotNull(), F.struct(*parts))
         if isinstance(data_type, s.ArrayType):
             element = data_type.elementType
-            return F.transform(column, lambda each: self._value(each, element, (*path, ELEMENT)))
+            return F.transform(column, lambda item: self._value(item, element, (*path, ELEMENT)))
         return column
 
     def _members(self, column: Column, data_type: s.StructType, path: Path) -> dict[str, Column]:
         return {
-            each.name: self._value(member(column, each.name), each.dataType, path, inner=True) for each in data_type.fields
+            field.name: self._value(member(column, field.name), field.dataType, path, inner=True)
+            for field in data_type.fields
         }
 
     def _acted(self, column: Column, data_type: s.DataType, path: Path, action: Action) -> Column:
@@ -194,7 +195,7 @@ class _Plan:
         assert isinstance(data_type, s.StructType)
         if action.name == "make_struct":
             members = self._members(column, data_type, path)
-            return F.when(column.isNotNull(), F.struct(*(each.alias(name) for name, each in members.items())))
+            return F.when(column.isNotNull(), F.struct(*(item.alias(name) for name, item in members.items())))
         if action.name == "make_cols":
             raise InvalidInput(
                 f"The elements of {_shown(path)} cannot become columns.", remedy="Use make_struct, cast or project for them."

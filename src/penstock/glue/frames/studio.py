@@ -35,7 +35,7 @@ def _bare(name: str) -> str:
 
 
 def _names(text: str | Sequence[str]) -> list[str]:
-    return [each.strip() for each in (text.split(",") if isinstance(text, str) else text)]
+    return [part.strip() for part in (text.split(",") if isinstance(text, str) else text)]
 
 
 def _is_true(value: bool | str) -> bool:
@@ -88,7 +88,7 @@ def gs_array_to_cols(
 ) -> DataFrame:
     """Make columns of an array's elements: the first ones, or those at ``indexes``, which begin with 1."""
     names = _names(colList)
-    places = [int(each) for each in _names(indexes)] if indexes else range(1, len(names) + 1)
+    places = [int(item) for item in _names(indexes)] if indexes else range(1, len(names) + 1)
     for name, index in zip(names, places, strict=True):
         frame = frame.withColumn(name, F.get(F.col(colName), F.lit(index - 1)))
     return frame

@@ -59,14 +59,14 @@ class GlueTransform:
         call = inspect.signature(cls.__call__)
         return [
             {
-                "name": each.name,
-                "type": getattr(each.annotation, "__name__", str(each.annotation)),
-                "description": f"The argument {each.name} of {cls.__name__}",
-                "optional": each.default is not each.empty,
-                "defaultValue": None if each.default is each.empty else each.default,
+                "name": parameter.name,
+                "type": getattr(parameter.annotation, "__name__", str(parameter.annotation)),
+                "description": f"The argument {parameter.name} of {cls.__name__}",
+                "optional": parameter.default is not parameter.empty,
+                "defaultValue": None if parameter.default is parameter.empty else parameter.default,
             }
-            for each in list(call.parameters.values())[1:]
-            if each.kind is each.POSITIONAL_OR_KEYWORD
+            for parameter in list(call.parameters.values())[1:]
+            if parameter.kind is parameter.POSITIONAL_OR_KEYWORD
         ]
 
     @classmethod

@@ -92,6 +92,6 @@ def _inferred(texts: DataFrame) -> g.DataType:
         yield seen.type()
 
     whole: g.DataType = g.UnknownType()
-    for each in texts.rdd.mapPartitions(kinds).collect():
-        whole = g.mergeDataTypes(whole, each)
+    for data_type in texts.rdd.mapPartitions(kinds).collect():
+        whole = g.mergeDataTypes(whole, data_type)
     return g.StructType() if isinstance(whole, g.UnknownType | g.NullType) else whole

@@ -37,12 +37,12 @@ def reserved_arguments(arguments: Sequence[str], *, lake: Path | None, supervise
     settings = {key: value for text in values_of(arguments, "--conf") for key, value in split_settings(text)}
     if supervised:
         return Reserved(settings=settings, python=(), jars=())
-    python = [_file(each, "--extra-py-files", lake) for each in _listed(arguments, "--extra-py-files")]
+    python = [_file(name, "--extra-py-files", lake) for name in _listed(arguments, "--extra-py-files")]
     return Reserved(
         settings=settings,
         # A module is found in its folder, an archive is a folder itself.
-        python=list(dict.fromkeys(each.parent if each.suffix == ".py" else each for each in python)),
-        jars=[_file(each, "--extra-jars", lake) for each in _listed(arguments, "--extra-jars")],
+        python=list(dict.fromkeys(path.parent if path.suffix == ".py" else path for path in python)),
+        jars=[_file(name, "--extra-jars", lake) for name in _listed(arguments, "--extra-jars")],
         modules=python,
     )
 
@@ -50,11 +50,11 @@ def reserved_arguments(arguments: Sequence[str], *, lake: Path | None, supervise
 def values_of(arguments: Sequence[str], name: str) -> list[str]:
     """Return the values of ``name``, given as ``--name value`` or ``--name=value``."""
     behind = [after for before, after in pairwise(arguments) if before == name]
-    return [*behind, *(each.partition("=")[2] for each in arguments if each.startswith(f"{name}="))]
+    return [*behind, *(argument.partition("=")[2] for argument in arguments if argument.startswith(f"{name}="))]
 
 
 def _listed(arguments: Sequence[str], name: str) -> list[str]:
-    return [each.strip() for text in values_of(arguments, name) for each in text.split(",") if each.strip()]
+    return [part.strip() for text in values_of(arguments, name) for part in text.split(",") if part.strip()]
 
 
 def _file(name: str, argument: str, lake: Path | None) -> Path:

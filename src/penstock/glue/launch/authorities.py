@@ -33,18 +33,21 @@ def write_truststore(path: Path, environment: Mapping[str, str]) -> Path | None:
     if not bundle:
         return None
     try:
-        certificates = [ssl.PEM_cert_to_DER_cert(each) for each in _PEM.findall(Path(bundle).read_text("ascii", "replace"))]
+        certificates = [ssl.PEM_cert_to_DER_cert(item) for item in _PEM.findall(Path(bundle).read_text("ascii", "replace"))]
     except (OSError, ValueError) as error:
         raise InvalidInput(f"The authorities in {bundle} ({BUNDLE}) cannot be read: {error}.") from error
     # The machine's own stay trusted: a script may speak to others, too.
     certificates += ssl.create_default_context().get_ca_certs(binary_form=True)
-    named = [PKCS12Certificate(each, f"authority-{number}".encode()) for number, each in enumerate(_parsed(certificates))]
+    named = [
+        PKCS12Certificate(certificate, f"authority-{number}".encode())
+        for number, certificate in enumerate(_parsed(certificates))
+    ]
     path.write_bytes(serialize_java_truststore(named, NoEncryption()))
     return path
 
 
 def _parsed(certificates: Iterable[bytes]) -> Iterator[x509.Certificate]:
-    for each in dict.fromkeys(certificates):
+    for fromkey in dict.fromkeys(certificates):
         # Some of a machine's old ones have serial numbers that the library does not like.
         with warnings.catch_warnings(action="ignore"), suppress(ValueError):
-            yield x509.load_der_x509_certificate(each)
+            yield x509.load_der_x509_certificate(fromkey)

@@ -66,10 +66,10 @@ class EventLog:
             target = hadoop.fs.Path(self.target)
             files = target.getFileSystem(configuration)
             files.mkdirs(target)
-            for each in sorted(folder.iterdir()):
-                if each.is_file() and not each.name.startswith("."):
-                    copy = hadoop.fs.Path(target, each.name.removesuffix(".inprogress"))
-                    source = hadoop.fs.Path(each.as_uri())
+            for path in sorted(folder.iterdir()):
+                if path.is_file() and not path.name.startswith("."):
+                    copy = hadoop.fs.Path(target, path.name.removesuffix(".inprogress"))
+                    source = hadoop.fs.Path(path.as_uri())
                     hadoop.fs.FileUtil.copy(source.getFileSystem(configuration), source, files, copy, False, configuration)
         except Exception as error:  # noqa: BLE001 - of py4j, Spark or Hadoop: the script's own end counts
             what = str(error).splitlines()[0][:200]
@@ -96,6 +96,6 @@ def notes(arguments: Sequence[str]) -> list[str]:
 
 
 def _is_on(arguments: Sequence[str], name: str) -> bool:
-    if not any(each == name or each.startswith(f"{name}=") for each in arguments):
+    if not any(argument == name or argument.startswith(f"{name}=") for argument in arguments):
         return False
     return not any(value.strip().lower() in _OFF for value in values_of(arguments, name)[-1:])

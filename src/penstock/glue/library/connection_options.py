@@ -164,7 +164,7 @@ READS: Mapping[str, tuple[str, Rows]] = {
 """By connection type: the owner that messages name, and its options."""
 
 WRITES: Mapping[str, tuple[str, Rows]] = {
-    **dict.fromkeys((*_FILES, *(each for each in FORMATS if each not in READ_ONLY)), ("the s3 sink", _S3_SINK)),
+    **dict.fromkeys((*_FILES, *(format_ for format_ in FORMATS if format_ not in READ_ONLY)), ("the s3 sink", _S3_SINK)),
     **{kind: (f"the {kind} sink", _database(kind, _ROWS_WRITTEN)) for kind in _DATABASES},
     "dynamodb": ("the dynamodb sink", _DYNAMODB_WRITE),
     "iceberg": ("the iceberg sink", by_name(served("path"), _ICEBERG_WRITE)),

@@ -14,9 +14,9 @@ AREAS: Mapping[str, Sequence[Row]] = {
 }
 """Rows by the heading of their section on the page."""
 
-ROWS: Sequence[Row] = [each for rows in AREAS.values() for each in rows]
+ROWS: Sequence[Row] = [item for rows in AREAS.values() for item in rows]
 
-_BY_NAME = {(each.module, each.owner, each.name): each for each in ROWS}
+_BY_NAME = {(item.module, item.owner, item.name): item for item in ROWS}
 
 
 def row(module: str, name: str, owner: str = "") -> Row | None:
@@ -29,13 +29,13 @@ def row(module: str, name: str, owner: str = "") -> Row | None:
 
 def module_row(module: str) -> Row | None:
     """Return a row of ``module``; None if AWS does not have the module."""
-    return next((each for each in ROWS if each.module == module), None)
+    return next((item for item in ROWS if item.module == module), None)
 
 
 def refusals(module: str, owner: str = "") -> Mapping[str, str]:
     """Return what to write instead, by each refused name of ``module``, or of its class ``owner``."""
     return {
-        each.name: each.note
-        for each in ROWS
-        if (each.module, each.owner, each.status) == (module, owner, "refused") and each.name != "*"
+        item.name: item.note
+        for item in ROWS
+        if (item.module, item.owner, item.status) == (module, owner, "refused") and item.name != "*"
     }

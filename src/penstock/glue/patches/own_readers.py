@@ -63,8 +63,8 @@ def driver_class(spark: SparkSession, url: str) -> str | None:
     return None
 
 
-def _session(each: Any) -> SparkSession:
-    session: SparkSession = each._spark
+def _session(item: Any) -> SparkSession:
+    session: SparkSession = item._spark
     return session
 
 
@@ -120,7 +120,7 @@ def _naming_in_properties(original: Callable[..., Any]) -> Callable[..., Any]:
     def jdbc(self: Any, url: str, *args: Any, **named: Any) -> DataFrame:
         properties = dict(named.get("properties") or {})
         name = None if "driver" in properties else driver_class(_session(self), url)
-        if name is not None and all(not isinstance(each, dict) for each in args):
+        if name is not None and all(not isinstance(arg, dict) for arg in args):
             named["properties"] = {**properties, "driver": name}
         result: DataFrame = original(self, url, *args, **named)
         return result
@@ -137,7 +137,7 @@ def _beside_raw_files(original: Callable[..., Any]) -> Callable[..., Any]:
         if (configuration.get(_LOCAL_KEY) or _LOCAL) == _LOCAL:
             return original(self, name, *args, **named)
         # Hadoop's older listing of a bucket's root fails, and that of a pattern does not.
-        names = ",".join(f"{each.rstrip('/')}/*" if _ROOT.fullmatch(each) else each for each in name.split(","))
+        names = ",".join(f"{part.rstrip('/')}/*" if _ROOT.fullmatch(part) else part for part in name.split(","))
         hadoop = self._jvm.org.apache.hadoop
         local = hadoop.conf.Configuration(configuration)
         local.set(_LOCAL_KEY, _LOCAL)

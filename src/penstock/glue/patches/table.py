@@ -66,8 +66,8 @@ def _without_locks(original: Any) -> Any:
         if _is_lock(key, value):
             return self
         if isinstance(more.get("map"), Mapping):
-            more["map"] = {name: each for name, each in more["map"].items() if not _is_lock(name, each)}
-        return original(self, **{name: each for name, each in (("key", key), ("value", value)) if each is not None}, **more)
+            more["map"] = {name: item for name, item in more["map"].items() if not _is_lock(name, item)}
+        return original(self, **{name: item for name, item in (("key", key), ("value", value)) if item is not None}, **more)
 
     return setting
 

@@ -49,7 +49,7 @@ def _column_count(rule: Rule, context: Context) -> Plan:
 
 
 def _column_exists(rule: Rule, context: Context) -> Plan:
-    if rule.parameters[0].lower() not in {each.lower() for each in context.frame.columns}:
+    if rule.parameters[0].lower() not in {column.lower() for column in context.frame.columns}:
         raise Unmeasurable(f"Column {rule.parameters[0]} does not exist in the dataset")
     return Plan(conclude=lambda _: Outcome(rule=rule.text, passed=True, evaluated=rule.text))
 
@@ -60,7 +60,7 @@ def _names_match(rule: Rule, context: Context) -> Plan:
     except (re.error, RecursionError, OverflowError) as error:
         raise Unmeasurable(f"Invalid regex pattern '{rule.parameters[0][:100]}': {error}") from None
     names = context.frame.columns
-    others = [each for each in names if pattern.search(each) is None]
+    others = [name for name in names if pattern.search(name) is None]
     metrics = {"Dataset.*.ColumnNamesPatternMatchRatio": (len(names) - len(others)) / max(len(names), 1)}
     reason = f"Columns that do not match the pattern: {', '.join(others)}" if others else None
     outcome = Outcome(rule=rule.text, passed=not others, reason=reason, metrics=metrics, evaluated=rule.text)
@@ -142,13 +142,13 @@ def _primary_key(rule: Rule, context: Context) -> Plan:
         shares = [values.count(name) / rows for name in present]
         metrics = {f"{entity(rule)}.Uniqueness": unique}
         metrics |= {f"Column.{name}.Completeness": share for name, share in zip(rule.parameters, shares, strict=True)}
-        worst = next((each for each in (unique, *shares) if each != 1.0), 1.0)
+        worst = next((share for share in (unique, *shares) if share != 1.0), 1.0)
         return outcome_of(rule, worst, metrics, ALL)
 
-    aggregates = {"rows": counted(rule), **{name: counted(rule, each) for name, each in present.items()}}
+    aggregates = {"rows": counted(rule), **{name: counted(rule, column) for name, column in present.items()}}
     whole = F.lit(True)
-    for each in present.values():
-        whole = whole & each
+    for column in present.values():
+        whole = whole & column
     row = selected(rule, whole & F.coalesce(_is_single(rule), F.lit(False)))
     return Plan(conclude=conclude, aggregates=aggregates, groups=[group], row=row)
 
@@ -235,7 +235,7 @@ def _length(rule: Rule, context: Context) -> Plan:
         reason = outcome.reason
         if reason is not None and rule.threshold is None and lengths:
             assert rule.condition is not None
-            wrong = next((each for each in lengths.values() if not holds(rule.condition, each)), None)
+            wrong = next((length for length in lengths.values() if not holds(rule.condition, length)), None)
             reason = f"Value: {wrong} does not meet the constraint requirement!" if wrong is not None else reason
         return Outcome(
             rule=rule.text, passed=outcome.passed, reason=reason, metrics=lengths | own, evaluated=outcome.evaluated

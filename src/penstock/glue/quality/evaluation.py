@@ -72,19 +72,23 @@ def evaluate(
         entries[id(rule)] = entry
         if entry.plan is not None and isinstance(entry.plan.row, Membership):
             marked = _marked(marked, entry.plan.row)
-    whole = {each.text: column for each in ruleset.rules if (column := _result(each, entries)) is not None}
-    composites = {each.text: whole.get(each.text) for each in ruleset.rules if isinstance(each, Composite) and row_level}
+    whole = {item.text: column for item in ruleset.rules if (column := _result(item, entries)) is not None}
+    composites = {
+        composite.text: whole.get(composite.text)
+        for composite in ruleset.rules
+        if isinstance(composite, Composite) and row_level
+    }
     whole_rows = {name: row for name, row in composites.items() if row is not None}
     measured = _Measured(list(entries.values()), frame, marked, whole_rows)
-    return Evaluation(outcomes=[_outcome(each, entries, measured) for each in ruleset.rules], rows=marked, results=whole)
+    return Evaluation(outcomes=[_outcome(item, entries, measured) for item in ruleset.rules], rows=marked, results=whole)
 
 
 def _leaves(rules: Sequence[Rule | Composite]) -> Iterator[Rule]:
-    for each in rules:
-        if isinstance(each, Composite):
-            yield from _leaves(each.rules)
+    for rule in rules:
+        if isinstance(rule, Composite):
+            yield from _leaves(rule.rules)
         else:
-            yield each
+            yield rule
 
 
 def _entry(rule: Rule, context: Context, last: Last) -> _Entry:
@@ -113,7 +117,7 @@ def _marked(frame: DataFrame, membership: Membership) -> DataFrame:
     same = F.lit(True)
     for at, (mine, _) in enumerate(membership.pairs):
         own, theirs = column_of(mine), F.col(f"{name}_{at}")
-        data_type = next(each.dataType for each in frame.schema if each.name.lower() == mine.lower())
+        data_type = next(struct_field.dataType for struct_field in frame.schema if struct_field.name.lower() == mine.lower())
         if other.schema[f"{name}_{at}"].dataType != data_type:  # a cast of Spark's own would fail for some values
             theirs = theirs.try_cast(data_type)
         same = same & (own.eqNullSafe(theirs) if membership.null_safe else own == theirs)
@@ -124,13 +128,13 @@ def _marked(frame: DataFrame, membership: Membership) -> DataFrame:
 def _result(rule: Rule | Composite, entries: Mapping[int, _Entry]) -> Column | None:
     if isinstance(rule, Rule):
         return entries[id(rule)].row
-    parts = [_result(each, entries) for each in rule.rules if not _is_left_out(each)]
-    known = [each for each in parts if each is not None]
+    parts = [_result(item, entries) for item in rule.rules if not _is_left_out(item)]
+    known = [part for part in parts if part is not None]
     if len(known) < len(rule.rules):
         return None
     result = known[0]
-    for each in known[1:]:
-        result = result & each if rule.operator == "AND" else result | each
+    for column in known[1:]:
+        result = result & column if rule.operator == "AND" else result | column
     return result
 
 
@@ -160,7 +164,7 @@ class _Measured:
             row = marked.agg(*(wanted[key].alias(f"m{number}") for number, key in enumerate(some))).first()
             assert row is not None
             self._found |= dict(zip(some, row, strict=True))
-        self._groups = {each: _grouped(frame, each) for each in groups}
+        self._groups = {group: _grouped(frame, group) for group in groups}
 
     def values(self, rule: Rule) -> Values:
         """Return what a rule's plan asked for."""
@@ -195,7 +199,7 @@ def _outcome(rule: Rule | Composite, entries: Mapping[int, _Entry], measured: _M
             return entry.outcome
         assert entry.plan is not None
         return entry.plan.conclude(measured.values(rule))
-    outcome = combined(rule.text, rule.operator, [_outcome(each, entries, measured) for each in rule.rules])
+    outcome = combined(rule.text, rule.operator, [_outcome(item, entries, measured) for item in rule.rules])
     failing = measured.failing(rule.text)
     if failing is None:
         return outcome

@@ -109,7 +109,7 @@ def check_where(where: str, context: Context) -> None:
 
 
 def check_columns(rule: Rule, context: Context, *, numeric: bool = False) -> None:
-    kinds = {each.name.lower(): each.dataType for each in context.frame.schema}
+    kinds = {struct_field.name.lower(): struct_field.dataType for struct_field in context.frame.schema}
     for name in rule.parameters:
         data_type = kinds.get(name.lower())
         if data_type is None:
@@ -133,7 +133,7 @@ def empty(rule: Rule) -> Outcome:
 
 
 def counted(rule: Rule, condition: Column | None = None) -> Column:
-    parts = [each for each in (F.expr(rule.where) if rule.where is not None else None, condition) if each is not None]
+    parts = [column for column in (F.expr(rule.where) if rule.where is not None else None, condition) if column is not None]
     if not parts:
         return F.count(F.lit(1))
     whole = parts[0] if len(parts) == 1 else parts[0] & parts[1]

@@ -54,18 +54,18 @@ def outcome_of(rule: Rule, value: float, metrics: Mapping[str, float], condition
 
 def combined(text: str, operator: str, outcomes: Sequence[Outcome]) -> Outcome:
     """Return the outcome of rules with ``and`` or ``or`` between them; reasons and metrics are those of all."""
-    reasons = [each.reason for each in outcomes if each.reason]
-    metrics = {name: value for each in outcomes for name, value in each.metrics.items()}
-    parts = [each.evaluated for each in outcomes if each.evaluated is not None]
+    reasons = [outcome.reason for outcome in outcomes if outcome.reason]
+    metrics = {name: value for outcome in outcomes for name, value in outcome.metrics.items()}
+    parts = [outcome.evaluated for outcome in outcomes if outcome.evaluated is not None]
     evaluated = f" {operator} ".join(f"({part})" for part in parts) if len(parts) == len(outcomes) else None
-    states = [each.passed for each in outcomes]
+    states = [outcome.passed for outcome in outcomes]
     passed = all(states) if operator == "AND" else any(states)
     return Outcome(rule=text, passed=passed, reason="\n".join(reasons) or None, metrics=metrics, evaluated=evaluated)
 
 
 def holds(condition: Condition, value: float) -> bool:
     """Return whether ``value`` fulfils a condition whose operands are plain numbers; NaN fulfils none."""
-    numbers = [each.value for each in condition.operands if isinstance(each, Number)]
+    numbers = [operand.value for operand in condition.operands if isinstance(operand, Number)]
     if value != value:  # noqa: PLR0124 NaN
         return False
     if condition.operator == "between":
@@ -81,7 +81,9 @@ def with_numbers(condition: Condition, last: Last) -> Condition:
     """Return the condition with numbers instead of expressions. Raises :class:`NoHistory`, ``ValueError``."""
     if not condition.is_dynamic:
         return condition
-    return Condition(condition.operator, tuple(_with_number(each, last) for each in condition.operands), condition.negated)
+    return Condition(
+        condition.operator, tuple(_with_number(operand, last) for operand in condition.operands), condition.negated
+    )
 
 
 def _with_number(operand: Operand, last: Last) -> Operand:
@@ -100,7 +102,7 @@ def _value(node: Expression, last: Last) -> float | Sequence[float]:
         return node.value
     if isinstance(node, Operation):
         return _computed(node.sign, _number(node.left, last), _number(node.right, last))
-    arguments = [_value(each, last) for each in node.arguments]
+    arguments = [_value(argument, last) for argument in node.arguments]
     if node.name == "last":
         count = arguments[0] if arguments else 1.0
         if len(arguments) > 1 or not isinstance(count, float) or not 1 <= count <= 1_000 or count % 1:
@@ -150,7 +152,7 @@ def evaluated_text(rule: Rule, condition: Condition) -> str:
 
 def _compared(condition: Condition) -> str:
     """Return a condition over numbers as text."""
-    numbers = [shown(each.value) for each in condition.operands if isinstance(each, Number)]
+    numbers = [shown(operand.value) for operand in condition.operands if isinstance(operand, Number)]
     negated = "not " if condition.negated else ""
     if condition.operator == "between":
         return f"{negated}between {numbers[0]} and {numbers[1]}"

@@ -32,7 +32,7 @@ _MAX_OPERATIONS = 50  # of a rule
 _MAX_RULES = 2_000  # AWS's limit for the rules of a ruleset
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _HOURS = {"days": 24.0, "day": 24.0, "hours": 1.0, "hour": 1.0, "minutes": 1 / 60, "minute": 1 / 60}
-_KEYWORDS = {each for name in ("NULL", "EMPTY", "WHITESPACES_ONLY") for each in (name, name.lower())}
+_KEYWORDS = {item for name in ("NULL", "EMPTY", "WHITESPACES_ONLY") for item in (name, name.lower())}
 _SIGNS = ("=", "!=", ">=", "<=", ">", "<")
 _ENDS = {"where", "with", "not", "between", "in", "matches"}
 _T = TypeVar("_T")
@@ -119,7 +119,7 @@ class _Parser:
             self._at += 1
         if operator is None:
             return rules[0]
-        text = f" {operator} ".join(f"({each.text})" for each in rules)
+        text = f" {operator} ".join(f"({rule.text})" for rule in rules)
         return Composite(operator=cast(Literal["AND", "OR"], operator), rules=tuple(rules), text=text)
 
     def _rule(self) -> Rule:

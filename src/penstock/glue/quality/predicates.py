@@ -33,17 +33,17 @@ def column_of(name: str) -> Column:
 def values(rule: Rule, now: datetime.datetime) -> Column:
     """Return ColumnValues' predicate. Raises ``ValueError`` for a condition that cannot be."""
     condition, column = _condition(rule), column_of(rule.parameters[0])
-    plain = [each for each in condition.operands if not isinstance(each, Keyword)]
+    plain = [operand for operand in condition.operands if not isinstance(operand, Keyword)]
     if condition.operator == "matches":
         return _known(_matches(column, str(getattr(plain[0], "value", "")), negated=condition.negated))
     if condition.kind == "number":
-        holds = _compared(condition, column.try_cast("double"), [F.lit(_number(each)) for each in plain])
+        holds = _compared(condition, column.try_cast("double"), [F.lit(_number(item)) for item in plain])
     elif condition.kind == "date":
         holds = _compared(
-            condition, F.try_to_timestamp(column.cast("string")).cast("date"), [_day(each, now) for each in plain]
+            condition, F.try_to_timestamp(column.cast("string")).cast("date"), [_day(item, now) for item in plain]
         )
     else:
-        holds = _compared(condition, column.cast("string"), [F.lit(_text(each)) for each in plain])
+        holds = _compared(condition, column.cast("string"), [F.lit(_text(item)) for item in plain])
     return _with_keywords(condition, column, holds)
 
 
@@ -51,7 +51,7 @@ def length(rule: Rule) -> Column:
     """Return ColumnLength's predicate; NULL has the length 0."""
     size = F.coalesce(F.length(column_of(rule.parameters[0]).cast("string")), F.lit(0))
     condition = _condition(rule)
-    return _known(_compared(condition, size, [F.lit(_number(each)) for each in condition.operands]))
+    return _known(_compared(condition, size, [F.lit(_number(operand)) for operand in condition.operands]))
 
 
 def freshness(rule: Rule, now: datetime.datetime) -> Column:
@@ -60,7 +60,7 @@ def freshness(rule: Rule, now: datetime.datetime) -> Column:
     age = F.round((F.lit(now.timestamp()).cast("double") - moment.cast("double")) / 3600, 2)
     condition = _condition(rule)
     return _known(
-        _compared(condition, age, [F.lit(each.hours) for each in condition.operands if isinstance(each, Duration)])
+        _compared(condition, age, [F.lit(operand.hours) for operand in condition.operands if isinstance(operand, Duration)])
     )
 
 
@@ -70,10 +70,10 @@ def data_type(rule: Rule) -> Column:
     if condition.operator not in {"=", "!=", "in"}:
         raise ValueError("Unsupported operator")
     pattern = dict(rule.tags).get("format")
-    fits = [_castable(column, _text(each), pattern) for each in condition.operands]
+    fits = [_castable(column, _text(operand), pattern) for operand in condition.operands]
     matching = fits[0]
-    for each in fits[1:]:
-        matching = matching | each
+    for fit in fits[1:]:
+        matching = matching | fit
     return ~matching if condition.negated or condition.operator == "!=" else matching
 
 
@@ -118,7 +118,7 @@ def _compared(condition: Condition, value: Column, operands: Sequence[Column]) -
 
 
 def _with_keywords(condition: Condition, column: Column, holds: Column | None) -> Column:
-    names = [each.name for each in condition.operands if isinstance(each, Keyword)]
+    names = [operand.name for operand in condition.operands if isinstance(operand, Keyword)]
     if names and condition.operator not in {"=", "!=", "in"}:
         raise ValueError(f"{names[0]} is compared by =, !=, in and not in.")
     if condition.operator == "!=" or (condition.operator == "in" and condition.negated):

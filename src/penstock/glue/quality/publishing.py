@@ -85,21 +85,21 @@ def publish(
         "EvaluationContext": options.context,
         "StartedOn": started.isoformat(),
         "CompletedOn": datetime.now(UTC).isoformat(),
-        "Score": sum(each.passed for each in outcomes) / len(outcomes) if outcomes else 1.0,
+        "Score": sum(outcome.passed for outcome in outcomes) / len(outcomes) if outcomes else 1.0,
         "RuleResults": [
             {
                 "Name": f"Rule_{at}",
-                "Description": each.rule,
-                "Result": "PASS" if each.passed else "FAIL",
-                "EvaluationMessage": each.reason,
-                "EvaluatedMetrics": dict(each.metrics),
-                "EvaluatedRule": each.evaluated,
+                "Description": outcome.rule,
+                "Result": "PASS" if outcome.passed else "FAIL",
+                "EvaluationMessage": outcome.reason,
+                "EvaluatedMetrics": dict(outcome.metrics),
+                "EvaluatedRule": outcome.evaluated,
             }
-            for at, each in enumerate(outcomes, start=1)
+            for at, outcome in enumerate(outcomes, start=1)
         ],
         "AnalyzerResults": [
-            {"Name": f"Analyzer_{at}", "Description": each.rule, "EvaluatedMetrics": dict(each.metrics)}
-            for at, each in enumerate(analyzers, start=1)
+            {"Name": f"Analyzer_{at}", "Description": analyzer.rule, "EvaluatedMetrics": dict(analyzer.metrics)}
+            for at, analyzer in enumerate(analyzers, start=1)
         ],
     }
     frame = session.createDataFrame([(json.dumps(document),)], "value STRING")
@@ -127,7 +127,9 @@ class earlier_values:  # noqa: N801 - used as a function
             self._documents = self._read(self._options.prefix)
         values = []
         for document in self._documents:
-            results = [each for each in document.get("RuleResults", []) if each.get("Description") == rule]
+            results = [
+                rule_result for rule_result in document.get("RuleResults", []) if rule_result.get("Description") == rule
+            ]
             metrics = list(results[0].get("EvaluatedMetrics", {}).values()) if results else []
             if metrics:
                 values.append(float(metrics[0]))
@@ -141,5 +143,5 @@ class earlier_values:  # noqa: N801 - used as a function
                 return []
             raise
         documents = [json.loads(row[0]) for row in lines.limit(10 * _MOST).collect()]
-        own = [each for each in documents if each.get("EvaluationContext") == self._options.context]
-        return sorted(own, key=lambda each: str(each.get("CompletedOn")), reverse=True)[:_MOST]
+        own = [document for document in documents if document.get("EvaluationContext") == self._options.context]
+        return sorted(own, key=lambda item: str(item.get("CompletedOn")), reverse=True)[:_MOST]

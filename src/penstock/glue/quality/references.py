@@ -43,7 +43,10 @@ def _row_count_match(rule: Rule, context: Context) -> Plan:
 
 def _schema_match(rule: Rule, context: Context) -> Plan:
     other = source_of(rule.parameters[0], context)
-    mine, others = ({each.name: each.dataType.typeName() for each in frame.schema} for frame in (context.frame, other))
+    mine, others = (
+        {struct_field.name: struct_field.dataType.typeName() for struct_field in frame.schema}
+        for frame in (context.frame, other)
+    )
     if len(mine) != len(others):
         raise Unmeasurable("Column counts do not match")
     share = sum(others.get(name) == type_name for name, type_name in mine.items()) / max(len(mine), 1)
@@ -61,7 +64,7 @@ def _aggregate_match(rule: Rule, context: Context) -> Plan:
             raise Unmeasurable(f"'{parameter[:100]}' is not sum(column) or avg(column)")
         source, _, name = match[2].replace('"', "").rpartition(".")
         frame = source_of(source, context) if source else context.frame
-        if name.lower() not in {each.lower() for each in frame.columns}:
+        if name.lower() not in {column.lower() for column in frame.columns}:
             raise Unmeasurable(f"Input data does not include column {name}!")
         measure = F.sum if match[1].lower() == "sum" else F.avg
         row = frame.agg(measure(column_of(name).try_cast("double"))).first()
@@ -85,11 +88,11 @@ def _judge_share(rule: Rule, metric: str, membership: Membership) -> Plan:
 
 
 def _referential_integrity(rule: Rule, context: Context) -> Plan:
-    mine = [each.strip() for each in rule.parameters[0].split(",")]
+    mine = [part.strip() for part in rule.parameters[0].split(",")]
     match = re.fullmatch(r"(.+)\.\{(.+)\}|(.+)\.([^.{}]+)", rule.parameters[1])
     if match is None:
         raise Unmeasurable("Could not parse ReferenceDatasetColumns parameter")
-    name, others = match[1] or match[3], [each.strip() for each in (match[2] or match[4]).split(",")]
+    name, others = match[1] or match[3], [part.strip() for part in (match[2] or match[4]).split(",")]
     other = source_of(name, context)
     _check_pairs(list(zip(mine, others, strict=False)), len(mine) == len(others), context.frame, other)
     pairs = list(zip(mine, others, strict=True))
@@ -100,14 +103,14 @@ def _check_pairs(pairs: Sequence[tuple[str, str]], same: bool, frame: DataFrame,
     if not same:
         raise Unmeasurable("The two datasets are named with different numbers of columns")
     for names, side in ((frame.columns, 0), (other.columns, 1)):
-        known = {each.lower() for each in names}
+        known = {name.lower() for name in names}
         for pair in pairs:
             if pair[side].lower() not in known:
                 raise Unmeasurable(f"Input data does not include column {pair[side]}!")
 
 
 def _mapped(text: str) -> list[tuple[str, str]]:
-    pairs = [each.split("->") for each in text.replace('"', "").split(",")]
+    pairs = [part.split("->") for part in text.replace('"', "").split(",")]
     return [(pair[0].strip(), pair[-1].strip()) for pair in pairs]
 
 
@@ -115,7 +118,7 @@ def _dataset_match(rule: Rule, context: Context) -> Plan:
     other = source_of(rule.parameters[0], context)
     keys = _mapped(rule.parameters[1])
     known = {mine.lower() for mine, _ in keys}
-    rest = [(each, each) for each in context.frame.columns if each.lower() not in known]
+    rest = [(column, column) for column in context.frame.columns if column.lower() not in known]
     pairs = [*keys, *(_mapped(rule.parameters[2]) if len(rule.parameters) == 3 else rest)]
     _check_pairs(pairs, True, context.frame, other)
     for frame, side in ((context.frame, 0), (other, 1)):
@@ -143,15 +146,15 @@ def _custom_sql(rule: Rule, context: Context) -> Plan:
                 evaluated=outcome.evaluated,
             )
         return Plan(conclude=lambda _: outcome)
-    known = {each.lower() for each in context.frame.columns}
-    others = [each for each in queried.columns if each.lower() not in known]
+    known = {column.lower() for column in context.frame.columns}
+    others = [column for column in queried.columns if column.lower() not in known]
     if others:
         raise Unmeasurable(
             "The columns returned from the SQL statement should only belong to the primary table. "
             f"Columns not found: {', '.join(others)}"
         )
     membership = Membership(
-        name=context.name, other=queried, pairs=[(each, each) for each in queried.columns], null_safe=True
+        name=context.name, other=queried, pairs=[(column, column) for column in queried.columns], null_safe=True
     )
     return _judge_share(rule, "Dataset.*.CustomSQL.Compliance", membership)
 

@@ -120,7 +120,7 @@ _ALL: Sequence[RuleType] = [
     *_refused("FileFreshness FileMatch FileUniqueness FileSize", _FILES, "Check the files in the script."),
 ]
 
-RULE_TYPES: Mapping[str, RuleType] = {each.name: each for each in _ALL}
+RULE_TYPES: Mapping[str, RuleType] = {rule_type.name: rule_type for rule_type in _ALL}
 """Rule types by name."""
 
 ANALYZERS = frozenset(

@@ -122,17 +122,17 @@ class Condition:
     @property
     def kind(self) -> Literal["number", "date", "duration", "text"]:
         """The kind of the operands."""
-        others = [each for each in self.operands if not isinstance(each, Keyword)]
-        if others and all(isinstance(each, Number | Call | Operation) for each in others):
+        others = [operand for operand in self.operands if not isinstance(operand, Keyword)]
+        if others and all(isinstance(item, Number | Call | Operation) for item in others):
             return "number"
-        if others and all(isinstance(each, Moment) for each in others):
+        if others and all(isinstance(item, Moment) for item in others):
             return "date"
-        return "duration" if others and all(isinstance(each, Duration) for each in others) else "text"
+        return "duration" if others and all(isinstance(item, Duration) for item in others) else "text"
 
     @property
     def is_dynamic(self) -> bool:
         """Whether it needs results of earlier evaluations."""
-        return any(isinstance(each, Call | Operation) for each in self.operands)
+        return any(isinstance(operand, Call | Operation) for operand in self.operands)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

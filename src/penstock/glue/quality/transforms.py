@@ -97,7 +97,7 @@ class _Run:
         if options.prefix is not None:
             check_bucket(self._session, options.prefix)
         data = data.cache() if options.cached else data
-        others = {name: _data(each, name) for name, each in (sources or {}).items()}
+        others = {name: _data(source, name) for name, source in (sources or {}).items()}
         started = datetime.now(UTC)
         last = earlier_values(self._session, options)
         measured = _measured(rules) if options.prefix is not None else []
@@ -122,13 +122,14 @@ class _Run:
     def outcomes(self) -> DataFrame:
         """Return the frame of rule outcomes."""
         rows = [
-            (each.rule, each.status, each.reason, dict(each.metrics), each.evaluated) for each in self._evaluation.outcomes
+            (outcome.rule, outcome.status, outcome.reason, dict(outcome.metrics), outcome.evaluated)
+            for outcome in self._evaluation.outcomes
         ]
         return self._session.createDataFrame(rows, _OUTCOMES)
 
     def rows(self) -> DataFrame:
         """Return the data with the results of each row."""
-        names = [each.rule for each in self._evaluation.outcomes]
+        names = [outcome.rule for outcome in self._evaluation.outcomes]
         results = self._evaluation.results
         passing = [F.when(column, F.lit(name)) for name, column in results.items()]
         failing = [F.when(~column, F.lit(name)) for name, column in results.items()]
@@ -164,7 +165,7 @@ _LEAST = float("-inf")
 
 def _measured(ruleset: Ruleset) -> Sequence[Rule]:
     """Return rules that measure what the analyzers ask for; every number fulfils them."""
-    return [_measure(each, operator) for each in ruleset.analyzers for operator in _operators(each)]
+    return [_measure(analyzer, operator) for analyzer in ruleset.analyzers for operator in _operators(analyzer)]
 
 
 def _operators(analyzer: Analyzer) -> Sequence[str]:
@@ -186,8 +187,8 @@ def _measure(analyzer: Analyzer, operator: str) -> Rule:
 def _merged(outcomes: Sequence[Outcome]) -> Sequence[Outcome]:
     """Return one outcome for each analyzer, with all its metrics."""
     merged: dict[str, Outcome] = {}
-    for each in outcomes:
-        before = merged.get(each.rule)
-        metrics = {**before.metrics, **each.metrics} if before is not None else each.metrics
-        merged[each.rule] = Outcome(rule=each.rule, passed=True, metrics=metrics)
+    for outcome in outcomes:
+        before = merged.get(outcome.rule)
+        metrics = {**before.metrics, **outcome.metrics} if before is not None else outcome.metrics
+        merged[outcome.rule] = Outcome(rule=outcome.rule, passed=True, metrics=metrics)
     return list(merged.values())

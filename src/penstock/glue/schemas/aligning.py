@@ -42,11 +42,11 @@ def _as(frame: DataFrame, data_type: g.StructType) -> DataFrame:
     return frame.select(
         *(
             (
-                aligned(F.col(f"`{each.name}`"), own.getField(each).dataType, each.dataType)
-                if own.hasField(each)
-                else _null(each.dataType)
-            ).alias(each.name)
-            for each in data_type
+                aligned(F.col(f"`{field.name}`"), own.getField(field).dataType, field.dataType)
+                if own.hasField(field)
+                else _null(field.dataType)
+            ).alias(field.name)
+            for field in data_type
         )
     )
 
@@ -77,21 +77,21 @@ def _choice(column: Column, own: g.DataType, data_type: Any) -> Column:
 def _struct(column: Column, own: Any, data_type: Any) -> Column:
     fields = [
         (
-            aligned(column[each.name], own.getField(each).dataType, each.dataType)
-            if own.hasField(each)
-            else _null(each.dataType)
-        ).alias(each.name)
-        for each in data_type
+            aligned(column[item.name], own.getField(item).dataType, item.dataType)
+            if own.hasField(item)
+            else _null(item.dataType)
+        ).alias(item.name)
+        for item in data_type
     ]
     return F.when(column.isNotNull(), F.struct(*fields))
 
 
 def _array(column: Column, own: Any, data_type: Any) -> Column:
-    return F.transform(column, lambda each: aligned(each, own.elementType, data_type.elementType))
+    return F.transform(column, lambda item: aligned(item, own.elementType, data_type.elementType))
 
 
 def _map(column: Column, own: Any, data_type: Any) -> Column:
-    return F.transform_values(column, lambda _, each: aligned(each, own.valueType, data_type.valueType))
+    return F.transform_values(column, lambda _, entry: aligned(entry, own.valueType, data_type.valueType))
 
 
 _PARTS: Mapping[type[g.DataType], Callable[[Column, Any, Any], Column]] = {

@@ -79,7 +79,7 @@ def is_choice(data_type: s.DataType) -> bool:
     return (
         isinstance(data_type, s.StructType)
         and bool(data_type.fields)
-        and all(_MARK in each.metadata for each in data_type.fields)
+        and all(_MARK in field.metadata for field in data_type.fields)
     )
 
 
@@ -114,7 +114,7 @@ def member(column: Column, name: str) -> Column:
 def has_choice(data_type: s.DataType) -> bool:
     """Return whether the type is a choice or has one in it."""
     if isinstance(data_type, s.StructType):
-        return is_choice(data_type) or any(has_choice(each.dataType) for each in data_type.fields)
+        return is_choice(data_type) or any(has_choice(field.dataType) for field in data_type.fields)
     if isinstance(data_type, s.ArrayType):
         return has_choice(data_type.elementType)
     return isinstance(data_type, s.MapType) and has_choice(data_type.valueType)
@@ -124,7 +124,8 @@ def plain(data_type: s.DataType) -> s.DataType:
     """Return the type with structs in the place of choices."""
     if isinstance(data_type, s.StructType):
         fields = [
-            s.StructField(each.name, plain(each.dataType), each.nullable, {**each.metadata}) for each in data_type.fields
+            s.StructField(struct_field.name, plain(struct_field.dataType), struct_field.nullable, {**struct_field.metadata})
+            for struct_field in data_type.fields
         ]
         for field in fields:
             field.metadata.pop(_MARK, None)
@@ -138,7 +139,7 @@ def plain(data_type: s.DataType) -> s.DataType:
 
 def without_marks(frame: DataFrame) -> DataFrame:
     """Return the frame with structs in the place of choices, as AWS's ``toDF`` gives them; a null is a null there."""
-    if not any(has_choice(each.dataType) or is_sparse(each) for each in frame.schema.fields):
+    if not any(has_choice(field.dataType) or is_sparse(field) for field in frame.schema.fields):
         return frame
     return frame.select(*map(_without_marks, frame.schema.fields))
 
@@ -188,9 +189,9 @@ def _leaf(data_type: s.DataType) -> g.DataType:
 def spark_type(data_type: g.DataType) -> s.DataType:
     """Return Spark's type of a type of Glue, with marked structs for choices."""
     if isinstance(data_type, g.StructType):
-        return s.StructType([s.StructField(each.name, spark_type(each.dataType)) for each in data_type])
+        return s.StructType([s.StructField(field.name, spark_type(field.dataType)) for field in data_type])
     if isinstance(data_type, g.ChoiceType):
-        return choice_type({name: spark_type(each) for name, each in data_type.choices.items()})
+        return choice_type({name: spark_type(choice) for name, choice in data_type.choices.items()})
     if isinstance(data_type, g.ArrayType):
         return s.ArrayType(spark_type(data_type.elementType))
     if isinstance(data_type, g.MapType):

@@ -222,7 +222,7 @@ class ChoiceType(DataType):
     __hash__ = DataType.__hash__
 
     def __repr__(self) -> str:
-        return f"ChoiceType([{','.join(str(each) for each in self.ordered())}], {self.properties})"
+        return f"ChoiceType([{','.join(str(data_type) for data_type in self.ordered())}], {self.properties})"
 
     def ordered(self) -> list[DataType]:
         """Return the types by name, the order in which schemas show them."""
@@ -242,12 +242,12 @@ class ChoiceType(DataType):
 
     def jsonValue(self) -> dict[str, Any]:  # noqa: N802
         """Return the type as JSON, with its alternatives."""
-        return {**super().jsonValue(), "choices": [each.jsonValue() for each in self.choices.values()]}
+        return {**super().jsonValue(), "choices": [choice.jsonValue() for choice in self.choices.values()]}
 
     @classmethod
     def fromJsonValue(cls, json_value: Mapping[str, Any]) -> Self:  # noqa: N802
         """Return the type that :meth:`jsonValue` wrote."""
-        return cls([type_of_json(each) for each in json_value["choices"]], json_value.get("properties"))
+        return cls([type_of_json(choice) for choice in json_value["choices"]], json_value.get("properties"))
 
 
 class Field:
@@ -316,7 +316,7 @@ class StructType(DataType):
     @classmethod
     def fromJsonValue(cls, json_value: Mapping[str, Any]) -> Self:  # noqa: N802
         """Return the type that :meth:`jsonValue` wrote."""
-        return cls([Field.fromJsonValue(each) for each in json_value["fields"]], json_value.get("properties"))
+        return cls([Field.fromJsonValue(field) for field in json_value["fields"]], json_value.get("properties"))
 
 
 class EntityType(DataType):
@@ -328,10 +328,10 @@ class EntityType(DataType):
 
 class _Names:
     types: ClassVar[dict[str, type[DataType]]] = {
-        each.typeName(): each
+        subclass.typeName(): subclass
         for parent in (AtomicType, DataType)
-        for each in parent.__subclasses__()
-        if each not in {AtomicType, EntityType}
+        for subclass in parent.__subclasses__()
+        if subclass not in {AtomicType, EntityType}
     }
 
 
@@ -360,12 +360,12 @@ def mergeDataTypes(s1: DataType, s2: DataType) -> DataType:  # noqa: N802
 
 def _merged_structs(s1: Any, s2: Any) -> StructType:
     fields = [
-        Field(each.name, mergeDataTypes(each.dataType, s2.getField(each).dataType), each.properties)
-        if s2.hasField(each)
-        else each
-        for each in s1
+        Field(item.name, mergeDataTypes(item.dataType, s2.getField(item).dataType), item.properties)
+        if s2.hasField(item)
+        else item
+        for item in s1
     ]
-    return StructType([*fields, *(each for each in s2 if not s1.hasField(each))], s1.properties)
+    return StructType([*fields, *(item for item in s2 if not s1.hasField(item))], s1.properties)
 
 
 def _merged_decimals(s1: Any, s2: Any) -> DecimalType:

@@ -55,8 +55,8 @@ class Seen:
         elif isinstance(value, list | tuple | set):
             if self.element is None:
                 self.element = Seen(self.hint.elementType if isinstance(self.hint, g.ArrayType) else None)
-            for each in value:
-                self.element.add(each)
+            for item in value:
+                self.element.add(item)
         else:
             atom = _atom(value, self.hint)
             name = atom.typeName()
@@ -67,27 +67,27 @@ class Seen:
     def _add_fields(self, value: Mapping[str, Any]) -> None:
         if isinstance(self.hint, g.MapType):
             self.values = self.values or Seen(self.hint.valueType)
-            for each in value.values():
-                self.values.add(each)
+            for item in value.values():
+                self.values.add(item)
             return
         if self.fields is None:
             self.fields = {}
-        for name, each in value.items():
+        for name, item in value.items():
             field = self.fields.get(name)
             if field is None:
                 known = self.hint.field_map.get(name) if isinstance(self.hint, g.StructType) else None
                 field = self.fields[str(name)] = Seen(None if known is None else known.dataType)
-            field.add(each)
+            field.add(item)
 
     def null_fields(self) -> frozenset[str]:
         """Return the fields that some record has as null; where others are null, records lack them."""
-        return frozenset(name for name, each in (self.fields or {}).items() if "null" in each.atoms)
+        return frozenset(name for name, field in (self.fields or {}).items() if "null" in field.atoms)
 
     def type(self) -> g.DataType:
         """Return the one type of all values: a choice if they disagree."""
         kinds = {name: atom for name, atom in self.atoms.items() if name != "null"}
         if self.fields is not None:
-            kinds["struct"] = g.StructType([g.Field(name, each.type()) for name, each in self.fields.items()])
+            kinds["struct"] = g.StructType([g.Field(name, field.type()) for name, field in self.fields.items()])
         if self.values is not None:
             kinds["map"] = g.MapType(self.values.type())
         if self.element is not None:
@@ -110,9 +110,9 @@ def normalised(value: Any) -> Any:
     Raises TypeError for one that no column can have. Values of NumPy are Python's.
     """
     if isinstance(value, Mapping):
-        return {str(name): normalised(each) for name, each in value.items()}
+        return {str(name): normalised(item) for name, item in value.items()}
     if isinstance(value, list | tuple | set):
-        return [normalised(each) for each in value]
+        return [normalised(item) for item in value]
     if type(value) in _ATOMS or type(value) is int:
         return value
     if hasattr(value, "item") and callable(value.item):
@@ -167,7 +167,7 @@ def json_records(text: str) -> list[dict[str, Any]] | None:
     except (ValueError, RecursionError):
         return None
     records = parsed if isinstance(parsed, list) else [parsed]
-    return records if all(isinstance(each, dict) for each in records) else None
+    return records if all(isinstance(record, dict) for record in records) else None
 
 
 def type_of_texts(texts: Iterable[str | None]) -> Iterator[tuple[g.DataType, int, frozenset[str]]]:
@@ -197,8 +197,8 @@ def check_names(data_type: g.DataType) -> None:
     elif isinstance(data_type, g.ArrayType):
         check_names(data_type.elementType)
     elif isinstance(data_type, g.ChoiceType):
-        for each in data_type.choices.values():
-            check_names(each)
+        for choice in data_type.choices.values():
+            check_names(choice)
 
 
 def widened(data_type: g.DataType) -> g.DataType:
@@ -207,12 +207,12 @@ def widened(data_type: g.DataType) -> g.DataType:
     For records whose types are found again in each batch, so that a column's type does not depend on a batch's values.
     """
     if isinstance(data_type, g.StructType):
-        return g.StructType([g.Field(each.name, widened(each.dataType)) for each in data_type])
+        return g.StructType([g.Field(field.name, widened(field.dataType)) for field in data_type])
     if isinstance(data_type, g.ArrayType):
         return g.ArrayType(widened(data_type.elementType))
     if isinstance(data_type, g.ChoiceType):
         numbers = data_type.choices.keys() & _NUMBERS
-        rest = [widened(each) for name, each in data_type.choices.items() if name not in numbers]
+        rest = [widened(choice) for name, choice in data_type.choices.items() if name not in numbers]
         if numbers:
             rest.append(_DOUBLE if numbers - {"int", "long"} else _LONG_TYPE)
         return rest[0] if len(rest) == 1 else g.ChoiceType(rest)
@@ -223,13 +223,13 @@ def sorted_fields(data_type: g.DataType) -> g.DataType:
     """Return the type with the fields of each struct in the order of their names, as Spark infers them."""
     match data_type:
         case g.StructType():
-            ordered = sorted(data_type, key=lambda each: each.name)
-            return g.StructType([g.Field(each.name, sorted_fields(each.dataType), each.properties) for each in ordered])
+            ordered = sorted(data_type, key=lambda field: field.name)
+            return g.StructType([g.Field(field.name, sorted_fields(field.dataType), field.properties) for field in ordered])
         case g.ArrayType():
             return g.ArrayType(sorted_fields(data_type.elementType), data_type.properties)
         case g.MapType():
             return g.MapType(sorted_fields(data_type.valueType), data_type.properties)
         case g.ChoiceType():
-            return g.ChoiceType([sorted_fields(each) for each in data_type.choices.values()], data_type.properties)
+            return g.ChoiceType([sorted_fields(choice) for choice in data_type.choices.values()], data_type.properties)
         case _:
             return data_type

@@ -58,10 +58,10 @@ def json_frame(frame: DataFrame, column: str, *, wide: bool = False, nulls: bool
     exploded = rows.select((F.explode_outer if nulls else F.explode)(_RECORDS).alias(_RECORD), *others)
     record = F.col(_RECORD)
     fields = [
-        with_choices(record[each.name], each.dataType).alias(
-            each.name, metadata={**(WIDE if wide else {}), **({} if nulls or each.name in null else SPARSE)}
+        with_choices(record[field.name], field.dataType).alias(
+            field.name, metadata={**(WIDE if wide else {}), **({} if nulls or field.name in null else SPARSE)}
         )
-        for each in data_type
+        for field in data_type
     ]
     return JsonFrame(exploded.select(*fields, *others), read.where(unread).select(F.col(_TEXT).alias(column)), count)
 
@@ -72,8 +72,8 @@ def texts_type(texts: DataFrame) -> tuple[g.StructType, int, frozenset[str]]:
     """
     parts = texts.rdd.map(lambda row: row[0]).mapPartitions(type_of_texts).collect()
     whole: g.DataType = g.StructType()
-    for each, _, _ in parts:
-        whole = g.mergeDataTypes(whole, each)
+    for data_type, _, _ in parts:
+        whole = g.mergeDataTypes(whole, data_type)
     assert isinstance(whole, g.StructType)
     return whole, sum(bad for _, bad, _ in parts), frozenset().union(*(null for _, _, null in parts))
 
@@ -83,7 +83,7 @@ def reading_type(data_type: g.DataType, *, within: bool = False) -> s.DataType:
     if isinstance(data_type, g.ChoiceType) or (within and isinstance(data_type, _NULLS)):
         return s.VariantType()
     if isinstance(data_type, g.StructType):
-        return s.StructType([s.StructField(each.name, reading_type(each.dataType, within=within)) for each in data_type])
+        return s.StructType([s.StructField(field.name, reading_type(field.dataType, within=within)) for field in data_type])
     if isinstance(data_type, g.ArrayType):
         return s.ArrayType(reading_type(data_type.elementType, within=within))
     return spark_type(data_type)
@@ -95,9 +95,9 @@ def with_choices(column: Column, data_type: g.DataType, *, within: bool = False)
         return column
     if isinstance(data_type, g.ArrayType):
         element = data_type.elementType
-        return F.transform(column, lambda each: with_choices(each, element, within=within))
+        return F.transform(column, lambda item: with_choices(item, element, within=within))
     if isinstance(data_type, g.StructType):
-        fields = [with_choices(column[each.name], each.dataType, within=within).alias(each.name) for each in data_type]
+        fields = [with_choices(column[field.name], field.dataType, within=within).alias(field.name) for field in data_type]
         return F.when(column.isNotNull(), F.struct(*fields))
     if not isinstance(data_type, g.ChoiceType):
         return F.lit(None)
@@ -116,7 +116,7 @@ def with_choices(column: Column, data_type: g.DataType, *, within: bool = False)
 
 def _has_variant(data_type: g.DataType, *, within: bool) -> bool:
     if isinstance(data_type, g.StructType):
-        return any(_has_variant(each.dataType, within=within) for each in data_type)
+        return any(_has_variant(field.dataType, within=within) for field in data_type)
     if isinstance(data_type, g.ArrayType):
         return _has_variant(data_type.elementType, within=within)
     return isinstance(data_type, g.ChoiceType) or (within and isinstance(data_type, _NULLS))

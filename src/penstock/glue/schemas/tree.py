@@ -25,6 +25,6 @@ def _parts(data_type: DataType, indent: str) -> Iterator[str]:
         yield f"{indent}|-- valueType: {data_type.valueType.typeName()}"
         yield from _parts(data_type.valueType, f"{indent}|    ")
     elif isinstance(data_type, ChoiceType):
-        for each in data_type.ordered():
-            yield f"{indent}|-- {each.typeName()}"
-            yield from _parts(each, f"{indent}|    ")
+        for type_ in data_type.ordered():
+            yield f"{indent}|-- {type_.typeName()}"
+            yield from _parts(type_, f"{indent}|    ")

@@ -102,7 +102,7 @@ def _keys(value: Any) -> list[str]:
             keys = json.loads(value) if value.strip().startswith("[") else [value]
         except ValueError:
             keys = None
-    if keys is not None and not (isinstance(keys, (list, tuple)) and all(isinstance(each, str) for each in keys)):
+    if keys is not None and not (isinstance(keys, (list, tuple)) and all(isinstance(key, str) for key in keys)):
         raise InvalidInput(f"partitionKeys is {value!r}.", remedy='Write it like ["year", "month"].')
     return list(keys or [])
 

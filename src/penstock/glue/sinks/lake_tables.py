@@ -39,9 +39,9 @@ def write_iceberg(write: Write, frame: DataFrame) -> None:
 
 def _append(name: str, options: Options, frame: DataFrame) -> None:
     writer = frame.writeTo(name)
-    for each in _ICEBERG:
-        if (value := options.text(each)) is not None:
-            writer = writer.option(each, value)
+    for item in _ICEBERG:
+        if (value := options.text(item)) is not None:
+            writer = writer.option(item, value)
     writer.append()
 
 
@@ -66,9 +66,9 @@ def _delta(write: Write, path: str, options: Options, frame: DataFrame) -> None:
     if mode not in _MODES:
         raise InvalidInput(f"mode is {mode!r}.", remedy=f"Use {' or '.join(_MODES)}.")
     writer: DataFrameWriter = frame.write.format("delta").mode(mode)
-    for each in ("mergeSchema", "overwriteSchema", "replaceWhere"):
-        if (value := options.text(each)) is not None:
-            writer = writer.option(each, value)
+    for name in ("mergeSchema", "overwriteSchema", "replaceWhere"):
+        if (value := options.text(name)) is not None:
+            writer = writer.option(name, value)
     if keys:
         writer = writer.partitionBy(*keys)
     with one_writer(write.session.spark, path):

@@ -82,8 +82,8 @@ def _exported(read: Read, bucket: str | None, prefix: str | None) -> DataFrame:
         raise InvalidInput("dynamodb.export is s3, and dynamodb.s3.bucket is missing.", remedy="Name the export's bucket.")
     folder = f"s3://{bucket}/{(prefix or '').strip('/')}".rstrip("/")
     check_bucket(read.session.spark, folder)
-    files = [each for each in read.session.files.walk(folder) if each.endswith(".json.gz") and "/data/" in each]
-    folders = {each.rpartition("/")[0] for each in files}
+    files = [node for node in read.session.files.walk(folder) if node.endswith(".json.gz") and "/data/" in node]
+    folders = {file.rpartition("/")[0] for file in files}
     if len(folders) != 1:
         raise InvalidInput(
             f"There are {len(folders) or 'no'} exports in DynamoDB's JSON below {folder}.",
@@ -198,19 +198,19 @@ def _segment(table: str, access: _Access, count: int, number: Callable[[str], An
 
 def _item(item: Mapping[str, Any], number: Callable[[str], Any]) -> dict[str, Any]:
     """Return an item as DynamoDB's exports have it: binary values are base64. ``number`` makes the values of numbers."""
-    return {"Item": {name: _tagged(each, number) for name, each in item.items()}}
+    return {"Item": {name: _tagged(entry, number) for name, entry in item.items()}}
 
 
 def _tagged(attribute: Mapping[str, Any], number: Callable[[str], Any]) -> dict[str, Any]:
     ((tag, value),) = attribute.items()
     if tag in {"M", "L"}:
         inner = value.items() if tag == "M" else enumerate(value)
-        tagged = {name: _tagged(each, number) for name, each in inner}
+        tagged = {name: _tagged(item, number) for name, item in inner}
         return {tag: tagged if tag == "M" else list(tagged.values())}
     if tag not in {"B", "BS", "N", "NS"}:
         return {tag: value}
     scalar: Callable[[Any], Any] = _base64 if tag.startswith("B") else number
-    return {tag: [scalar(each) for each in value] if tag in {"BS", "NS"} else scalar(value)}
+    return {tag: [scalar(item) for item in value] if tag in {"BS", "NS"} else scalar(value)}
 
 
 def _number(text: str) -> int | float:

@@ -77,7 +77,7 @@ def rows(read: Read, table: Table) -> DataFrame:
     wanted = file_options(options, excluded=_parameters(table).get("exclusions"))
     attached = attached_columns(options)
     reader = _reader(table, options)
-    predicate = " AND ".join(f"({each})" for each in (*pushed, wanted.predicate) if each)
+    predicate = " AND ".join(f"({name})" for name in (*pushed, wanted.predicate) if name)
     values = partitions_of(read, table, expression=condition, predicate=predicate)
     files = chosen_files(read, list_files(read.session.spark, list(values), recurse=wanted.recurse), wanted)
     if not files:
@@ -129,7 +129,7 @@ def partitions_of(read: Read, table: Table, *, expression: str | None, predicate
         spark = read.session.spark
         texts = [[None if value == HIVE_DEFAULT_PARTITION else value for value in part["Values"]] for part in partitions]
         names = ", ".join(f"{quoted(name)} STRING" for name in keys)
-        frame = spark.createDataFrame([(number, *each) for number, each in enumerate(texts)], f"{_FILE} INT, {names}")
+        frame = spark.createDataFrame([(number, *text) for number, text in enumerate(texts)], f"{_FILE} INT, {names}")
         typed = frame.select(
             _FILE, *(F.col(quoted(name)).try_cast(spark_type(type_name)).alias(name) for name, type_name in keys.items())
         )

@@ -78,7 +78,7 @@ def read(read: Read) -> DataFrame:
             remedy="Read each path by itself, and unite the frames.",
         )
     frame = reader(Scan(spark=read.session.spark, files=[file.path for file in files], base=base, attached=attached))
-    condition = " AND ".join(f"({each})" for each in (read.push_down_predicate, wanted.predicate) if each)
+    condition = " AND ".join(f"({name})" for name in (read.push_down_predicate, wanted.predicate) if name)
     return _pruned(frame, condition, form) if condition else frame
 
 
@@ -133,7 +133,7 @@ def attached_columns(details: Options) -> dict[str, str]:
 
 def _paths(value: Any) -> list[str]:
     paths = [value] if isinstance(value, str) else list(value or [])
-    if not paths or not all(isinstance(each, str) and each for each in paths):
+    if not paths or not all(isinstance(path, str) and path for path in paths):
         raise InvalidInput(
             "The s3 source does not name its paths.", remedy='Give connection_options={"paths": ["s3://BUCKET/folder/"]}.'
         )

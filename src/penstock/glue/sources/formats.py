@@ -132,7 +132,12 @@ def parsed_json(frame: DataFrame, schema: StructType) -> DataFrame:
     for name in schema.names:
         if sum(key.lower() == name.lower() for key in keys) > 1:
             raise InvalidInput(f"The files have key {name} in more than one spelling.", remedy="Leave useCatalogSchema out.")
-    columns = StructType([StructField(spelled.get(each.name.lower(), each.name), each.dataType) for each in schema])
+    columns = StructType(
+        [
+            StructField(spelled.get(struct_field.name.lower(), struct_field.name), struct_field.dataType)
+            for struct_field in schema
+        ]
+    )
     others = [quoted(name) for name in frame.columns if name != TEXT_COLUMN]
     return frame.select(F.inline_outer(F.from_json(text, ArrayType(columns))), *others)
 
@@ -275,7 +280,7 @@ def read_csv(scan: Scan, csv: Mapping[str, str], names: Sequence[str], *, header
 
 def _fields_before_another(count: int, csv: Mapping[str, str]) -> str:
     """Return Java's regular expression of the beginning of a line with more than ``count`` fields; it does not backtrack."""
-    separator, quote, escape = (_spelled(csv[each]) for each in ("sep", "quote", "escape"))
+    separator, quote, escape = (_spelled(csv[name]) for name in ("sep", "quote", "escape"))
     sep = "".join(map(_character, separator))
     plain = f"[^{sep}]*+" if len(separator) == 1 else f"(?:(?!{sep}).)*+"
     if not quote:

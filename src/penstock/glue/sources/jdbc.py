@@ -100,7 +100,7 @@ def _predicates(target: Target, name: str | None, expression: str | None, count:
         expression = _HASHES[target.dialect].format(name)
     number = f"({expression})"
     rest = f"MOD(MOD({number}, {count}) + {count}, {count})"
-    return [f"{rest} = {each}" + (f" OR {number} IS NULL" if each == 0 else "") for each in range(count)]
+    return [f"{rest} = {index}" + (f" OR {number} IS NULL" if index == 0 else "") for index in range(count)]
 
 
 def driver_of(spark: SparkSession, target: Target) -> str:

@@ -67,10 +67,10 @@ def _keys(value: Any) -> list[str]:
     if isinstance(value, str):
         text = value.strip()
         try:
-            keys = json.loads(text) if text.startswith("[") else [each.strip() for each in text.split(",") if each.strip()]
+            keys = json.loads(text) if text.startswith("[") else [part.strip() for part in text.split(",") if part.strip()]
         except ValueError:
             keys = None
-    if keys is not None and not (isinstance(keys, (list, tuple)) and all(isinstance(each, str) for each in keys)):
+    if keys is not None and not (isinstance(keys, (list, tuple)) and all(isinstance(key, str) for key in keys)):
         raise InvalidInput(f"jobBookmarkKeys is {value!r}.", remedy='Write it like ["id"].')
     return list(keys or [])
 

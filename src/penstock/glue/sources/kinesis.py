@@ -53,14 +53,18 @@ def redirected(script_options: Mapping[str, Any]) -> dict[str, Any]:
 
     Scripts, and the tables that AWS's console makes, name AWS's own endpoint. Its region stays.
     """
-    name = next((each for each in script_options if each.lower() == "endpointurl"), None)
+    name = next((script_option for script_option in script_options if script_option.lower() == "endpointurl"), None)
     if name is None or not os.environ.get("AWS_ENDPOINT_URL_KINESIS"):
         return dict(script_options)
     match = _AWS.fullmatch(str(script_options[name]))
     if match is None:
         return dict(script_options)
-    regions = {} if any(each.lower() in {"region", "streamarn"} for each in script_options) else {"region": match["region"]}
-    return {**{each: value for each, value in script_options.items() if each != name}, **regions}
+    regions = (
+        {}
+        if any(script_option.lower() in {"region", "streamarn"} for script_option in script_options)
+        else {"region": match["region"]}
+    )
+    return {**{script_option: value for script_option, value in script_options.items() if script_option != name}, **regions}
 
 
 def stream(read: Read) -> DataFrame:

@@ -43,8 +43,8 @@ def list_files(spark: SparkSession, paths: Sequence[str], *, recurse: bool) -> l
     Files without a byte and names that begin with a dot or an underscore are left out, as by Spark's own readers. Raises
     :class:`NotFound` for a bucket that does not exist. A path in a bucket without a file is empty.
     """
-    roots = list(dict.fromkeys(_LOCAL.sub("file:///", each.strip()) for each in paths))
-    for path in {each.split("/", 3)[2] if "://" in each else each: each for each in roots}.values():
+    roots = list(dict.fromkeys(_LOCAL.sub("file:///", name.strip()) for name in paths))
+    for path in {root.split("/", 3)[2] if "://" in root else root: root for root in roots}.values():
         check_bucket(spark, path)
     try:
         rows = _listing(spark, roots, recurse=recurse)
@@ -138,7 +138,7 @@ def named_patterns(value: Any) -> list[str]:
             patterns = json.loads(value)
         except ValueError:
             patterns = None
-    if not isinstance(patterns, list) or not all(isinstance(each, str) for each in patterns):
+    if not isinstance(patterns, list) or not all(isinstance(pattern, str) for pattern in patterns):
         raise InvalidInput(f"Option exclusions is {str(value)[:100]!r}.", remedy='Write it like ["**.pdf", "**/old/**"].')
     return patterns
 
@@ -159,7 +159,7 @@ def bounded(files: Sequence[SourceFile], *, count: int | None, size: int | None)
         return list(files)
     chosen: list[SourceFile] = []
     total = 0
-    for file in sorted(files, key=lambda each: (each.modified, each.path)):
+    for file in sorted(files, key=lambda source_file: (source_file.modified, source_file.path)):
         total += file.size
         if (count is not None and len(chosen) >= count) or (size is not None and chosen and total > size):
             break

@@ -33,7 +33,7 @@ _REFERENCE = {
 def is_stream(table: Table) -> bool:
     """Return whether the table describes a stream."""
     storage = table.get("StorageDescriptor", {})
-    kinds = (each.get("Parameters", {}).get("typeOfData", "") for each in (table, storage))
+    kinds = (item.get("Parameters", {}).get("typeOfData", "") for item in (table, storage))
     return any(connection_type.lower() in _STREAMS for connection_type in kinds)
 
 

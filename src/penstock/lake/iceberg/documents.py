@@ -36,7 +36,7 @@ def documents(document: Any, name: str, where: str, *, default: Sequence[Documen
     value = _get(document, name, where) if default is None else document.get(name)
     if value is None and default is not None:
         return list(default)
-    if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
+    if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
         raise _wrong(where, name, "a list of objects", value)
     return value
 

@@ -71,9 +71,11 @@ def table_input(name: str, document: Document, location: str, current: Table | N
 def view_input(name: str, document: Document, location: str, current: Table | None) -> TableInput:
     """Return the definition of a view; its text is the first SQL representation of the current version."""
     base = TableInput(name=name, table_type=_VIRTUAL) if current is None else TableInput.of(current)
-    version = next(each for each in document["versions"] if each["version-id"] == document["current-version-id"])
-    schema = next(each for each in document["schemas"] if each["schema-id"] == version["schema-id"])
-    text = next((each["sql"] for each in version["representations"] if each.get("type") == "sql"), None)
+    version = next(item for item in document["versions"] if item["version-id"] == document["current-version-id"])
+    schema = next(item for item in document["schemas"] if item["schema-id"] == version["schema-id"])
+    text = next(
+        (representation["sql"] for representation in version["representations"] if representation.get("type") == "sql"), None
+    )
     comment = (document.get("properties") or {}).get("comment")
     columns = tuple(_column(field, current=True) for field in schema["fields"])
     return replace(
@@ -121,7 +123,7 @@ def _column(field: Document, *, current: bool) -> Column:
 
 def current_columns(table: Table) -> Sequence[Column]:
     """Return a table's columns without those that it once had, which Iceberg's libraries keep in the catalog."""
-    return [each for each in table.storage.columns if each.parameters.get("iceberg.field.current") != "false"]
+    return [column for column in table.storage.columns if column.parameters.get("iceberg.field.current") != "false"]
 
 
 def schema_of(columns: Sequence[Column]) -> Document:
@@ -132,11 +134,11 @@ def schema_of(columns: Sequence[Column]) -> Document:
     """
     ids = count(1)
     fields = []
-    for each in columns:
+    for column in columns:
         try:
-            iceberg_type = iceberg.render(hive.parse(each.type or "string"), ids)
+            iceberg_type = iceberg.render(hive.parse(column.type or "string"), ids)
         except (hive.TypeUnreadable, TypeMissing) as error:
-            raise BadDocument(f"Column {each.name}: {error.message}", remedy=error.remedy) from None
-        field = {"id": next(ids), "name": each.name, "required": False, "type": iceberg_type}
-        fields.append({**field, "doc": each.comment} if each.comment else field)
+            raise BadDocument(f"Column {column.name}: {error.message}", remedy=error.remedy) from None
+        field = {"id": next(ids), "name": column.name, "required": False, "type": iceberg_type}
+        fields.append({**field, "doc": column.comment} if column.comment else field)
     return {"type": "struct", "schema-id": 0, "fields": fields}

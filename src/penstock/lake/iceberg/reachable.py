@@ -33,25 +33,25 @@ def files_of(files: MetadataFiles, table: Document, location: str, *, below: Col
     reachable = dict.fromkeys(_reachable(files, table, homes, data=collects))
     reachable |= dict.fromkeys(entry["metadata-file"] for entry in table["metadata-log"] if entry.get("metadata-file"))
     reachable[location] = None
-    for each in reachable:
-        if not each.startswith(homes):
-            _log.warning("a file of a dropped table stays, because it is outside the table's location: %s", each)
-    return [each for each in reachable if each.startswith(homes)]
+    for name in reachable:
+        if not name.startswith(homes):
+            _log.warning("a file of a dropped table stays, because it is outside the table's location: %s", name)
+    return [name for name in reachable if name.startswith(homes)]
 
 
 def remove_files(files: MetadataFiles, locations: Iterable[str]) -> None:
     """Remove files; one that cannot be removed is logged, and stays."""
-    for each in locations:
+    for location in locations:
         try:
-            files.remove(each)
+            files.remove(location)
         except (OSError, PenstockError) as error:
-            _log.warning("a file of a dropped table cannot be removed: %s: %s", each, error)
+            _log.warning("a file of a dropped table cannot be removed: %s: %s", location, error)
 
 
 def _reachable(files: MetadataFiles, table: Document, homes: tuple[str, ...], *, data: bool) -> Iterator[str]:
     seen: set[str] = set()
     for snapshot in table["snapshots"]:
-        manifests = [str(each) for each in snapshot.get("manifests") or ()]
+        manifests = [str(item) for item in snapshot.get("manifests") or ()]
         listed = snapshot.get("manifest-list")
         if isinstance(listed, str):
             manifests += [row["manifest_path"] for row in _rows(files, listed, homes)]
@@ -64,7 +64,7 @@ def _reachable(files: MetadataFiles, table: Document, homes: tuple[str, ...], *,
         if isinstance(listed, str):
             yield listed
     for name in ("statistics", "partition-statistics"):
-        yield from (each["statistics-path"] for each in table[name] if isinstance(each.get("statistics-path"), str))
+        yield from (item["statistics-path"] for item in table[name] if isinstance(item.get("statistics-path"), str))
 
 
 def _rows(files: MetadataFiles, location: str, homes: tuple[str, ...]) -> list[Any]:

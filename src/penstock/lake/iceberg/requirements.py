@@ -27,7 +27,7 @@ _NUMBERS = {
 
 def is_create(requirements: Sequence[Document]) -> bool:
     """Return whether the commit creates its table."""
-    return any(each.get("type") == _CREATE for each in requirements)
+    return any(requirement.get("type") == _CREATE for requirement in requirements)
 
 
 def check_requirements(requirements: Sequence[Document], table: Document | None) -> None:

@@ -37,7 +37,9 @@ def check_schema(schema: Document, format_version: int) -> None:
             raise BadDocument(f"The schema has the field id {field_id} twice, the second time for '{field.name}'.")
         seen.add(field_id)
     identifiers = schema.get("identifier-field-ids") or []
-    if not isinstance(identifiers, list) or not all(isinstance(each, int) and each in seen for each in identifiers):
+    if not isinstance(identifiers, list) or not all(
+        isinstance(identifier, int) and identifier in seen for identifier in identifiers
+    ):
         raise BadDocument(f"The schema's identifier-field-ids {identifiers} are not ids of its fields.")
     names = [field.name for field in fields_by_id(schema).values()]
     if len(names) != len(set(names)):
@@ -79,7 +81,7 @@ def fresh_schema(schema: Document) -> dict[str, Any]:
     identifiers = schema.get("identifier-field-ids")
     if identifiers:
         by_name = {name: field_id for field_id, name in names_by_id(fresh).items()}
-        fresh["identifier-field-ids"] = [by_name[names[each]] for each in identifiers]
+        fresh["identifier-field-ids"] = [by_name[names[identifier]] for identifier in identifiers]
     return fresh
 
 

@@ -33,7 +33,7 @@ def add_snapshot(table: dict[str, Any], update: Document, changes: Changes) -> N
     sequence = optional_integer(snapshot, "sequence-number", "the snapshot") or 0
     if not table["schemas"] or not table["partition-specs"] or not table["sort-orders"]:
         raise BadDocument("Attempting to add a snapshot before a schema, a partition spec and a sort order are added")
-    if any(each.get("snapshot-id") == number for each in table["snapshots"]):
+    if any(item.get("snapshot-id") == number for item in table["snapshots"]):
         raise BadDocument(f"Snapshot already exists for id: {number}")
     if optional_text(snapshot, "manifest-list", "the snapshot") is None and not snapshot.get("manifests"):
         raise BadDocument("The snapshot has no manifest list.")
@@ -76,7 +76,7 @@ def set_ref(table: dict[str, Any], update: Document, changes: Changes) -> None:
             if value <= 0 or (ref_type == "tag" and member_name != "max-ref-age-ms"):
                 raise BadDocument(f"'{member_name}' of the {ref_type} '{name[:100]}' cannot be {value}.")
             ref[member_name] = value
-    snapshot = next((each for each in table["snapshots"] if each.get("snapshot-id") == number), None)
+    snapshot = next((item for item in table["snapshots"] if item.get("snapshot-id") == number), None)
     if snapshot is None:
         raise BadDocument(f"Cannot set {name[:100]} to unknown snapshot: {number}")
     if table["refs"].get(name) == ref:
@@ -97,17 +97,17 @@ def remove_ref(table: dict[str, Any], update: Document, _changes: Changes) -> No
     name = text(update, "ref-name", "remove-snapshot-ref")
     if name == MAIN:
         table["current-snapshot-id"] = None
-    table["refs"] = {each: ref for each, ref in table["refs"].items() if each != name}
+    table["refs"] = {item: ref for item, ref in table["refs"].items() if item != name}
 
 
 def remove_snapshots(table: dict[str, Any], update: Document, _changes: Changes) -> None:
     """Remove snapshots with their statistics, and the refs that point to them."""
     ids = update.get("snapshot-ids")
-    if not isinstance(ids, list) or not all(isinstance(each, int) for each in ids):
+    if not isinstance(ids, list) or not all(isinstance(id_, int) for id_ in ids):
         raise BadDocument("'snapshot-ids' is not a list of integers.")
-    removed = set(ids) & {each.get("snapshot-id") for each in table["snapshots"]}
+    removed = set(ids) & {snapshot.get("snapshot-id") for snapshot in table["snapshots"]}
     for name in ("snapshots", "statistics", "partition-statistics"):
-        table[name] = [each for each in table[name] if each.get("snapshot-id") not in removed]
+        table[name] = [item for item in table[name] if item.get("snapshot-id") not in removed]
     table["refs"] = {name: ref for name, ref in table["refs"].items() if ref.get("snapshot-id") not in removed}
     if table["current-snapshot-id"] in removed:
         table["current-snapshot-id"] = None
@@ -119,8 +119,8 @@ def finish_snapshots(table: dict[str, Any], changes: Changes) -> None:
     The log has no snapshot that was added and replaced within one commit, and nothing before a removed snapshot: a log with
     a gap would give wrong answers about the past.
     """
-    passing = {each for each in changes.made_current if each in changes.snapshots} - {table["current-snapshot-id"]}
-    known = {each["snapshot-id"] for each in table["snapshots"]}
+    passing = {item for item in changes.made_current if item in changes.snapshots} - {table["current-snapshot-id"]}
+    known = {snapshot["snapshot-id"] for snapshot in table["snapshots"]}
     log: list[Document] = []
     for entry in table["snapshot-log"]:
         number = entry.get("snapshot-id")

@@ -224,7 +224,7 @@ def check_complete(table: Document) -> None:
         ("partition-specs", "default-spec-id", "spec-id"),
         ("sort-orders", "default-sort-order-id", "order-id"),
     ):
-        if not any(each.get(kind) == table[current] for each in table[name]):
+        if not any(item.get(kind) == table[current] for item in table[name]):
             raise BadDocument(f"The table has no {kind[:-3]} {table[current]}.", remedy=f"Add one, and set {current}.")
     schema = current_schema(table)
     check_spec(by_id(table["partition-specs"], "spec-id", table["default-spec-id"]), schema)

@@ -104,9 +104,9 @@ def _add_schema(table: dict[str, Any], update: Document, changes: Changes) -> No
     check_schema(schema, table[FORMAT_VERSION])
     last = optional_integer(update, "last-column-id", "add-schema") or 0
     table["last-column-id"] = max(table["last-column-id"], highest_id(schema), last)
-    same = next((each for each in table["schemas"] if is_same(each, schema)), None)
+    same = next((item for item in table["schemas"] if is_same(item, schema)), None)
     if same is None:
-        number = max((each["schema-id"] for each in table["schemas"]), default=-1) + 1
+        number = max((item["schema-id"] for item in table["schemas"]), default=-1) + 1
         table["schemas"].append({**schema, "type": "struct", "schema-id": number})
     changes.schema = number if same is None else same["schema-id"]
 
@@ -123,9 +123,9 @@ def _add_spec(table: dict[str, Any], update: Document, changes: Changes) -> None
     if table[FORMAT_VERSION] == 1 and any(field["field-id"] != 1000 + index for index, field in enumerate(fields)):
         raise BadDocument("The ids of partition fields in a table of format version 1 count from 1000 without gaps.")
     check_spec({"fields": fields}, _newest_schema(table, changes))
-    same = next((each for each in table["partition-specs"] if same_spec(each, {"fields": fields})), None)
+    same = next((item for item in table["partition-specs"] if same_spec(item, {"fields": fields})), None)
     if same is None:
-        number = max((each["spec-id"] for each in table["partition-specs"]), default=-1) + 1
+        number = max((item["spec-id"] for item in table["partition-specs"]), default=-1) + 1
         table["partition-specs"].append({"spec-id": number, "fields": fields})
     used = (field["field-id"] for field in fields)
     table["last-partition-id"] = max(table["last-partition-id"], max(used, default=0))
@@ -142,9 +142,9 @@ def _add_order(table: dict[str, Any], update: Document, changes: Changes) -> Non
     order = member(update, "sort-order", "add-sort-order")
     fields = documents(order, "fields", "the sort order")
     check_order({"fields": fields}, _newest_schema(table, changes))
-    same = next((each for each in table["sort-orders"] if same_order(each, {"fields": fields})), None)
+    same = next((item for item in table["sort-orders"] if same_order(item, {"fields": fields})), None)
     if same is None:
-        used = max((each["order-id"] for each in table["sort-orders"]), default=0)
+        used = max((item["order-id"] for item in table["sort-orders"]), default=0)
         number = used + 1 if fields else 0
         table["sort-orders"].append({"order-id": number, "fields": fields})
     changes.order = number if same is None else same["order-id"]
@@ -182,13 +182,13 @@ def _set_partition_statistics(table: dict[str, Any], update: Document, _changes:
 def _replace_of_snapshot(table: dict[str, Any], name: str, file: Document) -> None:
     snapshot = integer(file, "snapshot-id", name)
     text(file, "statistics-path", name)
-    table[name] = [each for each in table[name] if each.get("snapshot-id") != snapshot] + [file]
+    table[name] = [item for item in table[name] if item.get("snapshot-id") != snapshot] + [file]
 
 
 def _remove_statistics(name: str) -> Apply:
     def remove(table: dict[str, Any], update: Document, _changes: Changes) -> None:
         snapshot = integer(update, "snapshot-id", f"remove-{name}")
-        table[name] = [each for each in table[name] if each.get("snapshot-id") != snapshot]
+        table[name] = [item for item in table[name] if item.get("snapshot-id") != snapshot]
 
     return remove
 
@@ -197,28 +197,28 @@ def _remove_specs(table: dict[str, Any], update: Document, _changes: Changes) ->
     removed = _numbers(update, "spec-ids")
     if table["default-spec-id"] in removed:
         raise BadDocument("Cannot remove the default partition spec.")
-    table["partition-specs"] = [each for each in table["partition-specs"] if each["spec-id"] not in removed]
+    table["partition-specs"] = [item for item in table["partition-specs"] if item["spec-id"] not in removed]
 
 
 def _remove_schemas(table: dict[str, Any], update: Document, _changes: Changes) -> None:
     removed = _numbers(update, "schema-ids")
     if table["current-schema-id"] in removed:
         raise BadDocument("Cannot remove the current schema.")
-    table["schemas"] = [each for each in table["schemas"] if each["schema-id"] not in removed]
+    table["schemas"] = [schema for schema in table["schemas"] if schema["schema-id"] not in removed]
 
 
 def _add_key(table: dict[str, Any], update: Document, _changes: Changes) -> None:
     _needs_third(table, "Encryption keys")
     key = member(update, "encryption-key", "add-encryption-key")
     key_id = text(key, "key-id", "the encryption key")
-    kept = [each for each in table.get("encryption-keys", ()) if each.get("key-id") != key_id]
+    kept = [item for item in table.get("encryption-keys", ()) if item.get("key-id") != key_id]
     table["encryption-keys"] = [*kept, key]
 
 
 def _remove_key(table: dict[str, Any], update: Document, _changes: Changes) -> None:
     _needs_third(table, "Encryption keys")
     key_id = text(update, "key-id", "remove-encryption-key")
-    table["encryption-keys"] = [each for each in table.get("encryption-keys", ()) if each.get("key-id") != key_id]
+    table["encryption-keys"] = [item for item in table.get("encryption-keys", ()) if item.get("key-id") != key_id]
 
 
 def _needs_third(table: Document, what: str) -> None:
@@ -244,14 +244,14 @@ def _last_added(wanted: int, added: int | None, what: str) -> int:
 
 def _names(update: Document, name: str) -> list[str]:
     value = update.get(name)
-    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
         raise BadDocument(f"'{name}' is not a list of strings.")
     return value
 
 
 def _numbers(update: Document, name: str) -> set[int]:
     value = update.get(name)
-    if not isinstance(value, list) or not all(isinstance(each, int) for each in value):
+    if not isinstance(value, list) or not all(isinstance(item, int) for item in value):
         raise BadDocument(f"'{name}' is not a list of integers.")
     return set(value)
 

@@ -126,9 +126,9 @@ def _upgrade(_view: dict[str, Any], update: Document, _added: _Added) -> None:
 def _add_schema(view: dict[str, Any], update: Document, added: _Added) -> None:
     schema = dict(member(update, "schema", "add-schema"))
     check_schema(schema, _TYPES)
-    same = next((each for each in view["schemas"] if is_same(each, schema)), None)
+    same = next((item for item in view["schemas"] if is_same(item, schema)), None)
     if same is None:
-        number = max((each["schema-id"] for each in view["schemas"]), default=-1) + 1
+        number = max((item["schema-id"] for item in view["schemas"]), default=-1) + 1
         view["schemas"].append({**schema, "type": "struct", "schema-id": number})
     added.schema = number if same is None else same["schema-id"]
 
@@ -142,18 +142,18 @@ def _add_version(view: dict[str, Any], update: Document, added: _Added) -> None:
         schema = added.schema
     by_id(view["schemas"], "schema-id", schema)
     representations = documents(version, "representations", "the view version")
-    dialects = [_dialect(each) for each in representations]
+    dialects = [_dialect(representation) for representation in representations]
     if not dialects:
         raise BadDocument("Invalid view version: it has no representations.")
     if len(dialects) != len(set(dialects)):
-        twice = next(each for each in dialects if dialects.count(each) > 1)
+        twice = next(dialect for dialect in dialects if dialects.count(dialect) > 1)
         raise BadDocument(f"Invalid view version: Cannot add multiple queries for dialect {twice[:100]}")
     version |= {"schema-id": schema, "timestamp-ms": version.get("timestamp-ms") or now_ms()}
     version.setdefault("default-namespace", [])
     version.setdefault("summary", {})
-    same = next((each for each in view["versions"] if _content(each) == _content(version)), None)
+    same = next((item for item in view["versions"] if _content(item) == _content(version)), None)
     if same is None:
-        number = max((each["version-id"] for each in view["versions"]), default=0) + 1
+        number = max((item["version-id"] for item in view["versions"]), default=0) + 1
         view["versions"].append({**version, "version-id": number})
     added.version = number if same is None else same["version-id"]
 
@@ -212,7 +212,7 @@ def _check_dialects(base: Mapping[str, Any], view: Mapping[str, Any]) -> None:
 
 def _dialects(view: Mapping[str, Any]) -> set[str]:
     current = by_id(view["versions"], "version-id", view["current-version-id"])
-    return {_dialect(each) for each in current["representations"]}
+    return {_dialect(representation) for representation in current["representations"]}
 
 
 def _forget_versions(view: dict[str, Any]) -> None:
@@ -222,11 +222,11 @@ def _forget_versions(view: dict[str, Any]) -> None:
     except ValueError:
         raise BadDocument(f"The property {_HISTORY} is not a number.") from None
     current = view["current-version-id"]
-    newest = sorted(view["versions"], key=lambda each: (each["version-id"] == current, each["version-id"]))[-most:]
-    kept = {each["version-id"] for each in newest}
+    newest = sorted(view["versions"], key=lambda version: (version["version-id"] == current, version["version-id"]))[-most:]
+    kept = {item["version-id"] for item in newest}
     if len(kept) == len(view["versions"]):
         return
-    view["versions"] = [each for each in view["versions"] if each["version-id"] in kept]
+    view["versions"] = [version for version in view["versions"] if version["version-id"] in kept]
     log: list[Document] = []
     for entry in view["version-log"]:
         # A log with a gap would give wrong answers about the past.

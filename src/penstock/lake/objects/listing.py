@@ -117,8 +117,8 @@ class _Walk:
 
 
 def _first(keys: Iterator[tuple[str, Path]]) -> Iterator[tuple[str, Path]]:
-    for each in keys:
-        yield each
+    for key in keys:
+        yield key
         return
 
 

@@ -119,8 +119,8 @@ class LakeStore:
             raise S3Error("BucketNotEmpty", "The bucket you tried to delete is not empty", details={"BucketName": name})
         try:
             for path, _folders, files in os.walk(folder, topdown=False):
-                for each in filter(is_hidden, files):
-                    Path(path, each).unlink()
+                for file in filter(is_hidden, files):
+                    Path(path, file).unlink()
                 Path(path).rmdir()
         except OSError:
             raise S3Error(

@@ -117,7 +117,7 @@ class Uploads:
         """Return the uploads of a bucket, by key and id."""
         self._store.bucket(bucket)
         uploads = [_read_upload(folder) for folder in self._folders(bucket)]
-        return sorted((each for each in uploads if each is not None), key=lambda each: (each.key, each.id))
+        return sorted((upload for upload in uploads if upload is not None), key=lambda upload: (upload.key, upload.id))
 
     def put_part(self, upload: Upload, number: int, draft: Draft, checksums: Mapping[str, str]) -> Part:
         """Store a draft as a part; replace the part with its number."""
@@ -149,7 +149,7 @@ class Uploads:
         """Return the uploaded parts, by number."""
         folder = self._folder(upload)
         parts = [_read_part(path) for path in folder.glob("[0-9][0-9][0-9][0-9][0-9].json")]
-        return sorted((each for each in parts if each is not None), key=lambda each: each.number)
+        return sorted((part for part in parts if part is not None), key=lambda part: part.number)
 
     def open_parts(self, upload: Upload, wanted: Sequence[tuple[int, str]]) -> list[Part]:
         """Return the parts that a client names by number and ETag, after a check of order, presence, ETag and size."""

@@ -162,20 +162,20 @@ def _make_folders(bucket: Path, folder: Path) -> list[Path]:
         if not folder.is_relative_to(bucket):
             raise S3Error("NoSuchBucket", "The specified bucket does not exist", details={"BucketName": bucket.name})
     changed = []
-    for each in reversed(missing):
+    for path in reversed(missing):
         try:
-            each.mkdir(mode=0o700)
-            changed.append(each.parent)
+            path.mkdir(mode=0o700)
+            changed.append(path.parent)
         except FileExistsError:
-            if not each.is_dir():
+            if not path.is_dir():
                 raise conflict(
-                    f"{each.relative_to(bucket)}", "an object, so that no key can begin with its name and a slash"
+                    f"{path.relative_to(bucket)}", "an object, so that no key can begin with its name and a slash"
                 ) from None
         except FileNotFoundError:
             break
         except NotADirectoryError:
             raise conflict(
-                f"{each.parent.relative_to(bucket)}", "an object, so that no key can begin with its name and a slash"
+                f"{path.parent.relative_to(bucket)}", "an object, so that no key can begin with its name and a slash"
             ) from None
     return changed
 

@@ -54,9 +54,9 @@ def free_ports(count: int, host: str = "127.0.0.1") -> list[int]:
     """Return ``count`` different ports on which nothing listens now."""
     with contextlib.ExitStack() as stack:
         sockets = [stack.enter_context(socket.socket(_family(host), socket.SOCK_STREAM)) for _ in range(count)]
-        for each in sockets:
-            each.bind((host, 0))
-        return [each.getsockname()[1] for each in sockets]
+        for item in sockets:
+            item.bind((host, 0))
+        return [item.getsockname()[1] for item in sockets]
 
 
 def _family(host: str) -> socket.AddressFamily:

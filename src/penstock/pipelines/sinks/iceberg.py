@@ -43,7 +43,7 @@ class PartitionTransform:
         if name not in known or (name in _WITH_WIDTH) != (width is not None) or width == "0":
             raise InvalidInput(
                 f"'{text}' is not a partition transform.",
-                remedy=f"They are a column's name, {', '.join(f'{each}(COLUMN)' for each in _OF_TIME.values())}, "
+                remedy=f"They are a column's name, {', '.join(f'{item}(COLUMN)' for item in _OF_TIME.values())}, "
                 "bucket(N, COLUMN) and truncate(N, COLUMN).",
             )
         return cls(name=name, column=match["column"], width=None if width is None else int(width))

@@ -45,7 +45,7 @@ def parse_sinks(top: Section, base: Path) -> tuple[SinkSettings, ...]:
 
 
 def _parse(section: Section, base: Path, name: str) -> SinkSettings:
-    section_name = next((each for each in _PARSERS if section.has(each)), next(iter(_PARSERS)))
+    section_name = next((parser for parser in _PARSERS if section.has(parser)), next(iter(_PARSERS)))
     settings = section.required_section(section_name)
     section.done()
     try:

@@ -70,7 +70,7 @@ class KafkaSource(KafkaConnection):
                 remedy="Give one of 'topic', 'subscribePattern' and 'assign'.",
             )
         starts = (self.starting_offsets != "earliest", self.starting_timestamp, self.starting_offsets_by_timestamp)
-        if sum(each is not None and each is not False and each != {} for each in starts) > 1:
+        if sum(start is not None and start is not False and start != {} for start in starts) > 1:
             raise InvalidInput(
                 f"{self._what}: startingOffsets, startingTimestamp and startingOffsetsByTimestamp exclude each other.",
                 remedy="Keep one of them.",
@@ -129,7 +129,7 @@ def kafka_source(kafka: Section) -> KafkaSource:
 def _topics(kafka: Section) -> dict[str, Any]:
     assign = _object(kafka, "assign")
     try:
-        assigned = {topic: tuple(sorted(int(each) for each in partitions)) for topic, partitions in assign.items()}
+        assigned = {topic: tuple(sorted(int(partition) for partition in partitions)) for topic, partitions in assign.items()}
     except (TypeError, ValueError):
         raise kafka.fault(
             "'assign' is not a mapping of topics to partitions", key="assign", remedy="Write it like {orders: [0, 1]}."
@@ -149,7 +149,7 @@ def _starts(kafka: Section) -> dict[str, Any]:
     moments = _object(kafka, "startingOffsetsByTimestamp", "starting_offsets_by_timestamp")
     try:
         by_partition = {
-            topic: {int(partition): _milliseconds(each) for partition, each in sorted(partitions.items(), key=str)}
+            topic: {int(partition): _milliseconds(item) for partition, item in sorted(partitions.items(), key=str)}
             for topic, partitions in moments.items()
         }
         return {
@@ -175,7 +175,7 @@ def _offsets(kafka: Section, *names: str) -> str:
             return str(wanted)
         document = json.loads(wanted) if isinstance(wanted, str) else wanted
         offsets = {
-            str(topic): {str(int(each)): int(offset) for each, offset in parts.items()} for topic, parts in document.items()
+            str(topic): {str(int(part)): int(offset) for part, offset in parts.items()} for topic, parts in document.items()
         }
         return json.dumps(offsets)
     except (ValueError, TypeError, AttributeError):

@@ -22,7 +22,7 @@ _PARSERS: Mapping[str, Callable[[Section, Path], Source]] = {
 
 def parse_source(section: Section, base: Path) -> Source:
     """Return the source that a ``source`` section declares; relative locations are below ``base``."""
-    section_name = next((each for each in _PARSERS if section.has(each)), next(iter(_PARSERS)))
+    section_name = next((parser for parser in _PARSERS if section.has(parser)), next(iter(_PARSERS)))
     settings = section.required_section(section_name)
     section.done()
     source = _PARSERS[section_name](settings, base)

@@ -56,25 +56,25 @@ _REMEDY = "Of an external table, columns can be added, changed and replaced; mak
 
 
 def _add_columns(table: Table, action: alter.AddColumns) -> Request:
-    taken = {each.name.lower() for each in (*table.storage.columns, *table.partition_keys)}
-    for each in action.columns:
-        if each.name in taken:
-            raise execution_error("InvalidOperationException", f"Duplicate column name: {each.name}")
+    taken = {column.name.lower() for column in (*table.storage.columns, *table.partition_keys)}
+    for column in action.columns:
+        if column.name in taken:
+            raise execution_error("InvalidOperationException", f"Duplicate column name: {column.name}")
     return _with_columns(table, [*map(column_request, table.storage.columns), *map(column_request, action.columns)])
 
 
 def _replace_columns(table: Table, action: alter.ReplaceColumns) -> Request:
-    keys = {each.name.lower() for each in table.partition_keys}
-    for each in action.columns:
-        if each.name in keys:
-            raise execution_error("InvalidOperationException", f"Duplicate column name: {each.name}")
-    return _with_columns(table, [column_request(each) for each in action.columns])
+    keys = {partition_key.name.lower() for partition_key in table.partition_keys}
+    for column in action.columns:
+        if column.name in keys:
+            raise execution_error("InvalidOperationException", f"Duplicate column name: {column.name}")
+    return _with_columns(table, [column_request(column) for column in action.columns])
 
 
 def _change_column(table: Table, action: alter.ChangeColumn) -> Request:
     columns = list(table.storage.columns)
-    names = [each.name.lower() for each in columns]
-    taken = {*names, *(each.name.lower() for each in table.partition_keys)} - {action.old}
+    names = [column.name.lower() for column in columns]
+    taken = {*names, *(partition_key.name.lower() for partition_key in table.partition_keys)} - {action.old}
     if action.old not in names:
         raise semantic_error(f"Invalid column reference {action.old}", number=10002)
     if action.new.name in taken:
@@ -83,7 +83,7 @@ def _change_column(table: Table, action: alter.ChangeColumn) -> Request:
     shape = column_request(action.new)
     if action.new.comment is None and columns[at].comment is not None:
         shape["Comment"] = columns[at].comment
-    rest = [column_request(each) for number, each in enumerate(columns) if number != at]
+    rest = [column_request(column) for number, column in enumerate(columns) if number != at]
     others = [name for number, name in enumerate(names) if number != at]
     if action.place == "FIRST":
         at = 0

@@ -78,10 +78,13 @@ def drop_partitions(context: ExecutionContext, table: Table, action: DropPartiti
     for spec in action.partitions:
         matching = _matching(context, table, spec)
         if not matching and not action.if_exists:
-            shown = ", ".join(f"{each.column} {each.operator} '{each.value}'" for each in spec)
+            shown = ", ".join(
+                f"{partition_condition.column} {partition_condition.operator} '{partition_condition.value}'"
+                for partition_condition in spec
+            )
             raise semantic_error(f"Partition not found ({shown})", number=10006)
-        dropped.update(dict.fromkeys(tuple(each.values) for each in matching))
-    _delete(context, table, [list(each) for each in dropped])
+        dropped.update(dict.fromkeys(tuple(partition.values) for partition in matching))
+    _delete(context, table, [list(entry) for entry in dropped])
 
 
 def rename_partition(context: ExecutionContext, table: Table, action: RenamePartition) -> None:
@@ -113,15 +116,15 @@ def update_partition(context: ExecutionContext, partition: Partition, partition_
 def one_partition(context: ExecutionContext, table: Table, spec: Sequence[PartitionCondition]) -> Partition:
     """Return the partition that ``spec`` names in full. Raises :class:`StatementError`."""
     values = full_values(table, spec)
-    for each in _matching(context, table, spec):
-        if tuple(each.values) == values:
-            return each
+    for partition in _matching(context, table, spec):
+        if tuple(partition.values) == values:
+            return partition
     raise semantic_error(f"Partition not found {partition_path(_keys(table), values)}", number=10006)
 
 
 def full_values(table: Table, spec: Sequence[PartitionCondition]) -> tuple[str, ...]:
     """Return the values of a specification in the order of the table's keys, each of which it names once."""
-    values = {each.column: each.value for each in _checked(table, spec)}
+    values = {partition_condition.column: partition_condition.value for partition_condition in _checked(table, spec)}
     missing = [key for key in _keys(table) if key not in values]
     if missing or len(values) != len(spec):
         raise semantic_error(
@@ -135,25 +138,31 @@ def _checked(table: Table, spec: Sequence[PartitionCondition]) -> Sequence[Parti
     keys = _keys(table)
     if not keys:
         raise semantic_error(f"Table is not partitioned: {table.database}.{table.name}")
-    for each in spec:
-        if each.column not in keys:
-            raise semantic_error(f"Partition spec contains non-partition columns: {each.column}")
+    for partition_condition in spec:
+        if partition_condition.column not in keys:
+            raise semantic_error(f"Partition spec contains non-partition columns: {partition_condition.column}")
     return spec
 
 
 def _matching(context: ExecutionContext, table: Table, spec: Sequence[PartitionCondition]) -> Sequence[Partition]:
     types = {key.name: key.type or "string" for key in table.partition_keys}
     checked = _checked(table, spec)
-    odd = [each for each in checked if not _fits(types[each.column], _value(each))]
-    for each in odd:
-        if each.operator != "=":
-            raise semantic_error(f"'{_value(each)[:100]}' is not a value of key {each.column} of type {types[each.column]}")
+    odd = [condition for condition in checked if not _fits(types[condition.column], _value(condition))]
+    for condition in odd:
+        if condition.operator != "=":
+            raise semantic_error(
+                f"'{_value(condition)[:100]}' is not a value of key {condition.column} of type {types[condition.column]}"
+            )
     # No expression has a value that is not of its key's type; partitions that were stored with one are found by its text.
-    values = {_keys(table).index(each.column): _value(each) for each in odd}
-    terms = [_term(each, types[each.column]) for each in checked if each not in odd]
+    values = {_keys(table).index(partition_condition.column): _value(partition_condition) for partition_condition in odd}
+    terms = [
+        _term(partition_condition, types[partition_condition.column])
+        for partition_condition in checked
+        if partition_condition not in odd
+    ]
     with hive_errors():
         partitions = context.host.partitions(table.database, table.name, " AND ".join(terms) or None)
-    return [each for each in partitions if all(each.values[at] == value for at, value in values.items())]
+    return [partition for partition in partitions if all(partition.values[at] == value for at, value in values.items())]
 
 
 def check_values(table: Table, values: Sequence[str]) -> None:
@@ -198,11 +207,13 @@ def _delete(context: ExecutionContext, table: Table, values: Sequence[list[str]]
         request = {
             "DatabaseName": table.database,
             "TableName": table.name,
-            "PartitionsToDelete": [{"Values": each} for each in part],
+            "PartitionsToDelete": [{"Values": item} for item in part],
         }
         with hive_errors():
             answer = context.host.change("BatchDeletePartition", request)
-        errors = [each for each in answer.get("Errors", ()) if each["ErrorDetail"]["ErrorCode"] != "EntityNotFoundException"]
+        errors = [
+            error for error in answer.get("Errors", ()) if error["ErrorDetail"]["ErrorCode"] != "EntityNotFoundException"
+        ]
         if errors:
             raise execution_error("MetaException", errors[0]["ErrorDetail"]["ErrorMessage"])
 

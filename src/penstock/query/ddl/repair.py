@@ -41,13 +41,15 @@ def repair_table(context: ExecutionContext, statement: RepairTable) -> Outcome:
         root = context.lake.of(table).listable(table.storage.location or "")
     except InvalidInput as error:
         raise semantic_error(error.message, remedy=error.remedy) from error
-    stored = {tuple(each.values): each for each in context.host.partitions(table.database, table.name)}
+    stored = {tuple(partition.values): partition for partition in context.host.partitions(table.database, table.name)}
     folders = dict(_folders(root, keys))
     location = (table.storage.location or "").rstrip("/")
     new = [values for values in folders if values not in stored]
     missing = [values for values in new if _is_valid(table, values)]
     gone = [
-        values for values, each in stored.items() if values not in folders and not _exists(context, each.storage.location)
+        values
+        for values, partition in stored.items()
+        if values not in folders and not _exists(context, partition.storage.location)
     ]
     requests = [
         {
@@ -58,7 +60,7 @@ def repair_table(context: ExecutionContext, statement: RepairTable) -> Outcome:
     ]
     existing = create_partitions(context, table, requests)
     added = [values for values in missing if list(values) not in existing]
-    skipped = [f"Repair: Skipped {table.name}:{partition_path(keys, each)}" for each in new if each not in missing]
+    skipped = [f"Repair: Skipped {table.name}:{partition_path(keys, entry)}" for entry in new if entry not in missing]
     lines = [*_report(table, keys, missing, gone, added), *skipped]
     columns = [ResultColumn(name="result", type="string")] if lines else ()
     return context.text_result(columns, [[line] for line in lines])
@@ -99,7 +101,7 @@ def _folders(root: Path, keys: Sequence[str]) -> Iterator[tuple[tuple[str, ...],
         folder, values, path = pending.pop()
         key = keys[len(values)]
         try:
-            names = sorted(each.name for each in os.scandir(folder) if each.is_dir(follow_symlinks=False))
+            names = sorted(dir_entry.name for dir_entry in os.scandir(folder) if dir_entry.is_dir(follow_symlinks=False))
         except OSError:
             continue
         seen += len(names)

@@ -43,7 +43,7 @@ def table_request(table: Table | TableInput) -> Request:
             "Owner": table.owner,
             "Retention": table.retention or None,
             "StorageDescriptor": storage_request(table.storage),
-            "PartitionKeys": [column_request(each) for each in table.partition_keys],
+            "PartitionKeys": [column_request(partition_key) for partition_key in table.partition_keys],
             "TableType": table.table_type,
             "Parameters": dict(table.parameters),
             "ViewOriginalText": table.view_original_text,
@@ -75,7 +75,7 @@ def storage_request(storage: StorageDescriptor, *, location: str | None = None) 
     return _present(
         {
             **storage.extra,
-            "Columns": [] if storage.schema_reference else [column_request(each) for each in storage.columns],
+            "Columns": [] if storage.schema_reference else [column_request(column) for column in storage.columns],
             "Location": location if location is not None else storage.location,
             "InputFormat": storage.input_format,
             "OutputFormat": storage.output_format,

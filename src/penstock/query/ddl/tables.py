@@ -68,7 +68,7 @@ def _check(statement: CreateTable) -> None:
     if statement.location is None:
         raise semantic_error("No location was specified for table. An S3 location must be specified")
     check_location(statement.location)
-    names = [each.name for each in statement.columns]
+    names = [column.name for column in statement.columns]
     for key in statement.partitioned_by:
         if key.name in names:
             raise semantic_error("Column repeated in partitioning columns", number=10035)
@@ -88,7 +88,7 @@ def _table(statement: CreateTable) -> Mapping[str, Any]:
             **({"comment": statement.comment} if statement.comment is not None else {}),
             **statement.properties,
         },
-        "PartitionKeys": [column_request(each) for each in statement.partitioned_by],
+        "PartitionKeys": [column_request(column_definition) for column_definition in statement.partitioned_by],
         "StorageDescriptor": _storage(statement),
         **comment,
     }
@@ -111,7 +111,7 @@ def _storage(statement: CreateTable) -> Mapping[str, Any]:
         serde = LAZY_SIMPLE if statement.input_format else classes.serde
     serde_properties = dict(row_format.properties) if row_format else {}
     return {
-        "Columns": [column_request(each) for each in statement.columns],
+        "Columns": [column_request(column) for column in statement.columns],
         "Location": statement.location,
         "InputFormat": statement.input_format or classes.input_format,
         "OutputFormat": statement.output_format or classes.output_format,

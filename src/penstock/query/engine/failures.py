@@ -115,7 +115,7 @@ def _error_about_name(text: str, tree: exp.Query | None) -> StatementError | Non
             if _OURS_INSIDE.search(name):
                 return StatementError(code, "Unexpected parameters for a function of the statement")
             candidates = re.findall(r'"([^"]+)"', text.partition("Candidate bindings")[2])
-            remedy = did_you_mean(name, (each.rpartition(".")[2] for each in candidates))
+            remedy = did_you_mean(name, (candidate.rpartition(".")[2] for candidate in candidates))
             return StatementError(code, what.format(name), position=_position(tree, name), remedy=remedy)
     return None
 

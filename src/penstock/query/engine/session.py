@@ -136,7 +136,7 @@ class EngineSession:
             self._install(plan)
             relation = self._connection.sql(plan.sql)
             known = plan.types if len(plan.types) == len(relation.columns) else [None] * len(relation.columns)
-            columns = [result_column(*each) for each in zip(relation.columns, relation.types, known, strict=True)]
+            columns = [result_column(*pair) for pair in zip(relation.columns, relation.types, known, strict=True)]
             return EngineResult(columns, relation.to_arrow_reader(_BATCH_ROWS), known)
 
     def described(self, plan: Plan) -> Sequence[tuple[str, Type]]:
@@ -144,7 +144,7 @@ class EngineSession:
         with self.failures(plan.tree):
             self._install(plan)
             relation = self._connection.sql(plan.sql)
-            engine_types = [type_of_engine(each) for each in relation.types]
+            engine_types = [type_of_engine(type_) for type_ in relation.types]
             known = plan.types if len(plan.types) == len(engine_types) else [None] * len(engine_types)
             types = [
                 own if own is not None and own.is_whole else type_ for own, type_ in zip(known, engine_types, strict=True)

@@ -54,7 +54,7 @@ class SparkSession:
         batches = (file.get_batch(number) for number in answer.order)
         columns = [result_column(name, _engine_type(type_), type_) for name, type_ in query.columns]
         names = [name for name, _ in query.columns]
-        schema = pa.schema([pa.field(name, each.type) for name, each in zip(names, file.schema, strict=True)])
+        schema = pa.schema([pa.field(name, item.type) for name, item in zip(names, file.schema, strict=True)])
         reader = pa.RecordBatchReader.from_batches(schema, _renamed(batches, schema))
         return EngineResult(columns, reader, [type_ for _, type_ in query.columns])
 

@@ -123,7 +123,7 @@ class Planner:
         return Plan(
             sql=sql,
             scans=scans,
-            names=[_full_name(each.source.table) for each in sources],
+            names=[_full_name(source.source.table) for source in sources],
             tree=tree,
             types=types,
             remote=remote,
@@ -173,18 +173,18 @@ class Planner:
         scans: list[Scan] = []
         budget = self._max_files
         mentioned = _mentioned(tree)
-        hidden = frozenset(each.name.lower() for each in tree.find_all(exp.Identifier) if each.name.startswith("$"))
-        for number, each in enumerate(sources):
-            peers = {other.alias: other.source.table for other in sources if other.scope is each.scope}
+        hidden = frozenset(node.name.lower() for node in tree.find_all(exp.Identifier) if node.name.startswith("$"))
+        for number, source in enumerate(sources):
+            peers = {other.alias: other.source.table for other in sources if other.scope is source.scope}
             request = ScanRequest(
                 view=f"{self._prefix}{number}",
-                conditions=partial(conditions_on, each.scope, each.alias, peers),
-                outer=has_outer_join(each.scope),
+                conditions=partial(conditions_on, source.scope, source.alias, peers),
+                outer=has_outer_join(source.scope),
                 columns=mentioned,
                 hidden=hidden,
                 max_files=budget,
             )
-            scan = each.source.scan(request)
+            scan = source.source.scan(request)
             budget -= len(scan.files)
             scans.append(scan)
         return scans
@@ -197,10 +197,10 @@ class Planner:
         if not any(hasattr(scan, "remote") or scan.files for scan in scans):
             return None
         reads = []
-        for scan, each in zip(scans, sources, strict=True):
+        for scan, source in zip(scans, sources, strict=True):
             remote = getattr(scan, "remote", None)
             if remote is None:
-                raise unread(_full_name(each.source.table), _NO_FILES)
+                raise unread(_full_name(source.source.table), _NO_FILES)
             reads.append(remote())
         check_versions(reads)
         if any(cte.alias.lower().startswith(VIEWS) for cte in tree.find_all(exp.CTE)):
@@ -229,7 +229,7 @@ class Planner:
 
 def _columns_of(sources: Sequence[_Source]) -> Columns:
     """Return the function that tells the types of a table's columns, by its node in the query."""
-    by_node = {id(each.node): each.source.table for each in sources}
+    by_node = {id(source.node): source.source.table for source in sources}
     known: dict[int, Mapping[str, Type | None]] = {}
 
     def columns(node: exp.Table) -> Mapping[str, Type | None] | None:
@@ -238,7 +238,7 @@ def _columns_of(sources: Sequence[_Source]) -> Columns:
             return None
         if id(table) not in known:
             both = (*table.storage.columns, *table.partition_keys)
-            known[id(table)] = {each.name.lower(): Type.of_hive(each.type or "string") for each in both}
+            known[id(table)] = {column.name.lower(): Type.of_hive(column.type or "string") for column in both}
         return known[id(table)]
 
     return columns
@@ -264,9 +264,9 @@ def _mentioned(tree: exp.Query) -> frozenset[str] | None:
 def _hide(sources: Sequence[_Source], scans: Sequence[Scan]) -> None:
     """Take hidden columns out of each star over a table that has them."""
     by_scope: dict[int, tuple[exp.Expr, set[str]]] = {}
-    for each, scan in zip(sources, scans, strict=True):
+    for source, scan in zip(sources, scans, strict=True):
         if hidden_columns(scan):
-            by_scope.setdefault(id(each.scope), (each.scope.expression, set()))[1].update(hidden_columns(scan))
+            by_scope.setdefault(id(source.scope), (source.scope.expression, set()))[1].update(hidden_columns(scan))
     for query, names in by_scope.values():
         for projection in query.expressions if isinstance(query, exp.Select) else ():
             star = projection.this if isinstance(projection, exp.Column) else projection

@@ -33,8 +33,8 @@ def conditions_on(scope: Scope, alias: str, tables: Mapping[str, Table], columns
     others = {column.name.lower() for name, table in tables.items() if name != alias for column in _columns(table)}
     sole = set(tables) == set(scope.sources) and not query.args.get("laterals") and not query.find(exp.Unnest, exp.Lateral)
     bare = keys - others if sole else set()
-    conditions = [_weakened(each, alias.lower(), keys, bare) for each in _conjuncts(query)]
-    return [each for each in conditions if each is not None]
+    conditions = [_weakened(conjunct, alias.lower(), keys, bare) for conjunct in _conjuncts(query)]
+    return [condition for condition in conditions if condition is not None]
 
 
 def _columns(table: Table) -> Iterator[Column]:
@@ -75,12 +75,12 @@ def _weakened(condition: exp.Expr, alias: str, keys: set[str], bare: set[str]) -
     """Return what ``condition`` implies about the columns ``keys`` alone, None if that is nothing."""
     condition = condition.unnest()
     if isinstance(condition, exp.And):
-        parts = [_weakened(each, alias, keys, bare) for each in (condition.left, condition.right)]
-        known = [each for each in parts if each is not None]
+        parts = [_weakened(node, alias, keys, bare) for node in (condition.left, condition.right)]
+        known = [part for part in parts if part is not None]
         return exp.and_(*known, copy=False) if known else None
     if isinstance(condition, exp.Or):
-        parts = [_weakened(each, alias, keys, bare) for each in (condition.left, condition.right)]
-        known = [each for each in parts if each is not None]
+        parts = [_weakened(node, alias, keys, bare) for node in (condition.left, condition.right)]
+        known = [part for part in parts if part is not None]
         return exp.or_(*known, copy=False) if len(known) == len(parts) else None
     return _own(condition, alias, keys, bare)
 
@@ -89,7 +89,7 @@ def _own(condition: exp.Expr, alias: str, keys: set[str], bare: set[str]) -> exp
     columns = list(condition.find_all(exp.Column))
     if not columns or condition.find(*_UNSTABLE) is not None:
         return None
-    if any(each.name.lower() in _UNSTABLE_NAMES for each in condition.find_all(exp.Anonymous)):
+    if any(node.name.lower() in _UNSTABLE_NAMES for node in condition.find_all(exp.Anonymous)):
         return None
     for column in columns:
         name, table = column.name.lower(), column.table.lower()

@@ -167,7 +167,7 @@ def _fields(text: str) -> Sequence[str | None]:
 
 def write_metadata(path: Path, statement_id: str, columns: Sequence[ResultColumn]) -> None:
     """Write the description of ``columns``: field 1 the id, field 4 each column."""
-    path.write_bytes(_text_field(1, statement_id) + b"".join(_bytes_field(4, _described(each)) for each in columns))
+    path.write_bytes(_text_field(1, statement_id) + b"".join(_bytes_field(4, _described(column)) for column in columns))
 
 
 def _described(column: ResultColumn) -> bytes:

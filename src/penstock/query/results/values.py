@@ -109,7 +109,7 @@ def _printed_floats(column: pa.Array) -> pa.Array:
     others = pc.invert(plain)
     if not pc.any(others).as_py():
         return text
-    rewritten = [_java_float(each) for each in text.filter(others).to_pylist()]
+    rewritten = [_java_float(item) for item in text.filter(others).to_pylist()]
     return pc.replace_with_mask(text, others.fill_null(False), pa.array(rewritten, _TEXT))
 
 
@@ -183,7 +183,7 @@ def _times(column: pa.Array, type_: Type | None) -> Sequence[str | None]:
 
 def _lists(column: pa.Array, type_: Type | None) -> Sequence[str | None]:
     items, starts = texts(column.values, _inside(type_, 1)[0]), column.offsets.to_pylist()
-    inside = ["null" if each is None else each for each in items]
+    inside = ["null" if item is None else item for item in items]
     valid = column.is_valid().to_pylist()
     return [f"[{', '.join(inside[starts[at] : starts[at + 1]])}]" if ok else None for at, ok in enumerate(valid)]
 
@@ -206,7 +206,7 @@ def _structs(column: pa.Array, type_: Type | None) -> Sequence[str | None]:
     # A ROW without names comes from the engine as element1, element2; Athena prints field0, field1.
     if names in ([f"element{at + 1}" for at in range(len(names))], [f"_{at}" for at in range(len(names))]):
         names = [f"field{at}" for at in range(len(names))]
-    fields = [texts(column.field(at), each) for at, each in enumerate(_inside(type_, len(names)))]
+    fields = [texts(column.field(at), item) for at, item in enumerate(_inside(type_, len(names)))]
     valid = column.is_valid().to_pylist()
     rows = zip(*fields, strict=True) if fields else iter([()] * len(column))
     return [

@@ -74,13 +74,13 @@ def _buckets(extra: Mapping[str, Any]) -> Sequence[str]:
     order = extra.get("SortColumns") or ()
     if order:
         lines += ["SORTED BY ( "]
-        named = [f"  `{each['Column']}` {'ASC' if each['SortOrder'] else 'DESC'}" for each in order]
-        lines += [*(f"{each}, " for each in named[:-1]), f"{named[-1]})"]
+        named = [f"  `{item['Column']}` {'ASC' if item['SortOrder'] else 'DESC'}" for item in order]
+        lines += [*(f"{name}, " for name in named[:-1]), f"{named[-1]})"]
     return [*lines, f"INTO {number} BUCKETS"]
 
 
 def _names(names: Sequence[str]) -> Sequence[str]:
-    return [*(f"  `{each}`, " for each in names[:-1]), f"  `{names[-1]}`)"]
+    return [*(f"  `{name}`, " for name in names[:-1]), f"  `{names[-1]}`)"]
 
 
 def _iceberg(context: ExecutionContext, table: Table) -> Sequence[str]:
@@ -90,9 +90,12 @@ def _iceberg(context: ExecutionContext, table: Table) -> Sequence[str]:
 
     metadata = load(table, context.lake.of(table)).metadata
     schema = metadata.schema()
-    visible = visible_columns(context.host, table, [each.name for each in schema.fields])
-    shown = [each for each in schema.fields if visible is None or each.name.lower() in visible]
-    columns = [Column(name=each.name, type=hive_type(each.field_type), comment=each.doc) for each in shown]
+    visible = visible_columns(context.host, table, [nested_field.name for nested_field in schema.fields])
+    shown = [nested_field for nested_field in schema.fields if visible is None or nested_field.name.lower() in visible]
+    columns = [
+        Column(name=nested_field.name, type=hive_type(nested_field.field_type), comment=nested_field.doc)
+        for nested_field in shown
+    ]
     lines = [f"CREATE TABLE {table.database}.{table.name} (", *_definitions(columns)]
     fields = []
     for field in metadata.spec().fields:

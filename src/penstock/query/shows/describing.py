@@ -95,7 +95,7 @@ def _described(column: Column) -> Row:
 def _detailed(table: Table, storage: StorageDescriptor) -> Sequence[Row]:
     serde = storage.serde_info or SerDeInfo()
     extra = storage.extra
-    order = [f"Order(col:{each['Column']}, order:{each['SortOrder']})" for each in _listed(extra.get("SortColumns"))]
+    order = [f"Order(col:{item['Column']}, order:{item['SortOrder']})" for item in _listed(extra.get("SortColumns"))]
     return [
         ["# Detailed Table Information", "", ""],
         _line("Database:", table.database),
@@ -128,8 +128,8 @@ def _listed(value: object) -> Sequence[Any]:
 def _everything(table: Table, storage: StorageDescriptor) -> str:
     """Return the table in one text, in the form of the metastore's own."""
     columns = ", ".join(
-        f"FieldSchema(name:{each.name}, type:{each.type or 'string'}, comment:{each.comment or 'null'})"
-        for each in storage.columns
+        f"FieldSchema(name:{column.name}, type:{column.type or 'string'}, comment:{column.comment or 'null'})"
+        for column in storage.columns
     )
     serde = storage.serde_info or SerDeInfo()
     library = serde.serialization_library or "null"
@@ -140,7 +140,7 @@ def _everything(table: Table, storage: StorageDescriptor) -> str:
             f"sd:StorageDescriptor(cols:[{columns}], location:{storage.location or 'null'}, "
             f"inputFormat:{storage.input_format or 'null'}, outputFormat:{storage.output_format or 'null'}, "
             f"serdeInfo:SerDeInfo(serializationLib:{library}, parameters:{_braces(serde.parameters)})), "
-            f"partitionKeys:[{', '.join(each.name for each in table.partition_keys)}], "
+            f"partitionKeys:[{', '.join(partition_key.name for partition_key in table.partition_keys)}], "
             f"parameters:{_braces(table.parameters)}, tableType:{table.table_type or 'null'})"
         )
         .replace("\n", " ")
@@ -165,7 +165,7 @@ def _line(name: str, value: str) -> Row:
 
 
 def _heads() -> Row:
-    return [each.ljust(_WIDTH) for each in ("# col_name", "data_type", "comment")]
+    return [name.ljust(_WIDTH) for name in ("# col_name", "data_type", "comment")]
 
 
 def _blank() -> Row:

@@ -32,7 +32,7 @@ def show(context: ExecutionContext, statement: Show) -> ShowResult:
         raise StatementError("CATALOG_NOT_FOUND", f"Catalog '{statement.catalog}' does not exist")
     if statement.what in {"CATALOGS", "DATABASES"}:
         is_catalogs = statement.what == "CATALOGS"
-        names = [CATALOG_NAME.lower()] if is_catalogs else [each.name for each in catalog.databases()]
+        names = [CATALOG_NAME.lower()] if is_catalogs else [item.name for item in catalog.databases()]
         heading = "Catalog" if is_catalogs else "database_name"
         return ShowResult([heading], [[name] for name in _matching(names, statement)])
     if statement.what in {"TABLES", "VIEWS"}:
@@ -62,7 +62,7 @@ def _tables(statement: Show, catalog: CatalogReader, database: str | None) -> Sh
             return ShowResult(["views" if statement.what == "VIEWS" else "tab_name"], [])
         raise semantic_error(f"Database does not exist: {name}", number=10072) from None
     views = statement.what == "VIEWS"
-    names = sorted(each.name for each in tables if not views or each.table_type == VIEW_TYPE)
+    names = sorted(table.name for table in tables if not views or table.table_type == VIEW_TYPE)
     return ShowResult(["views" if views else "tab_name"], [[name] for name in _matching(names, statement)])
 
 
@@ -89,7 +89,7 @@ def _partitions(table: Table, catalog: CatalogReader) -> ShowResult:
         )
     keys = [key.name for key in table.partition_keys]
     partitions = catalog.partitions(table.database, table.name)
-    return ShowResult(["partition"], [[partition_path(keys, list(each.values))] for each in partitions])
+    return ShowResult(["partition"], [[partition_path(keys, list(partition.values))] for partition in partitions])
 
 
 def _properties(table: Table, name: str | None) -> ShowResult:

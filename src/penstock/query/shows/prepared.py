@@ -58,7 +58,7 @@ def describe_prepared(context: ExecutionContext, statement: DescribePrepared) ->
     if not isinstance(parsed, Select):
         return ShowResult(_OUTPUT, [_column("rows", BIGINT, None)])
     origins = origins if len(origins) == len(columns) else [None] * len(columns)
-    return ShowResult(_OUTPUT, [_column(*each, origin) for each, origin in zip(columns, origins, strict=True)])
+    return ShowResult(_OUTPUT, [_column(*column, origin) for column, origin in zip(columns, origins, strict=True)])
 
 
 def _parsed(context: ExecutionContext, text: str) -> tuple[Parsed, exp.Query, Sequence[Type | None]]:
@@ -95,17 +95,17 @@ def _fields(context: ExecutionContext, scope: Scope) -> Sequence[tuple[str, _Ori
     if isinstance(query, exp.SetOperation):
         return [(name, None) for name in query.named_selects]
     fields: list[tuple[str, _Origin | None]] = []
-    for each in query.expressions if isinstance(query, exp.Select) else ():
-        inside = each.unalias()
-        if each.is_star:
+    for expression in query.expressions if isinstance(query, exp.Select) else ():
+        inside = expression.unalias()
+        if expression.is_star:
             only = inside.table.lower() if isinstance(inside, exp.Column) else ""
             for alias, (_, source) in scope.selected_sources.items():
                 if only in {"", alias.lower()}:
                     fields += _of_source(context, source)
         elif isinstance(inside, exp.Column):
-            fields.append((each.alias_or_name, _named(context, scope, inside)))
+            fields.append((expression.alias_or_name, _named(context, scope, inside)))
         else:
-            fields.append((each.alias_or_name, None))
+            fields.append((expression.alias_or_name, None))
     return fields
 
 
@@ -128,5 +128,5 @@ def _of_source(context: ExecutionContext, source: exp.Expr | Scope) -> Sequence[
         table = context.host.table(database, source.name.lower())
     except NotFound:
         return []
-    columns = [each.name.lower() for each in (*table.storage.columns, *table.partition_keys)]
+    columns = [column.name.lower() for column in (*table.storage.columns, *table.partition_keys)]
     return [(name, (database, table.name, name)) for name in columns]

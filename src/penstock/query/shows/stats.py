@@ -41,7 +41,7 @@ def show_stats(context: ExecutionContext, statement: ShowStats) -> Outcome:
         columns = session.described(plan)
         names = ", ".join(f"c{at}" for at in range(len(columns)))
         kept = [_aggregates(f"c{at}", type_) for at, (_, type_) in enumerate(columns)]
-        aggregates = ", ".join(["CAST(count(*) AS DOUBLE)", *(each for four in kept for each in four)])
+        aggregates = ", ".join(["CAST(count(*) AS DOUBLE)", *(name for four in kept for name in four)])
         counted = replace(plan, sql=f"SELECT {aggregates} FROM ({plan.sql}) AS t({names})", types=())  # noqa: S608 checked SQL
         with session.failures(plan.tree):
             row = session.run(counted).batches.read_all().combine_chunks()
@@ -69,5 +69,5 @@ def _printed(column: pa.ChunkedArray) -> str | None:
 
 
 def _line(name: str, values: Sequence[str | None]) -> Sequence[str]:
-    size, distinct, nulls, low, high = (each or "" for each in values)
+    size, distinct, nulls, low, high = (item or "" for item in values)
     return [name, size, distinct, nulls, "", low, high]

@@ -59,7 +59,10 @@ def _parted(call: Call) -> list[exp.Expr]:
     if shared is None:
         raise refused(call, f"its arguments have the types {', '.join(map(str, types))}")
     plain = shared if not shared.is_text else Type("varchar")
-    return [_as(each, plain, plain if type_.is_text else type_) for each, type_ in zip(call.arguments, types, strict=True)]
+    return [
+        _as(argument, plain, plain if type_.is_text else type_)
+        for argument, type_ in zip(call.arguments, types, strict=True)
+    ]
 
 
 def _compared(call: Call, _: Type | None) -> exp.Expr:
@@ -82,7 +85,7 @@ def _in(call: Call, _: Type | None) -> exp.Expr:
         if common(_kinds(call)[:2]) is None:
             raise refused(call, "the types of both sides differ")
         return node
-    constant = all(isinstance(each.unnest(), exp.Literal) for each in call.arguments[1:])
+    constant = all(isinstance(argument.unnest(), exp.Literal) for argument in call.arguments[1:])
     if not constant and any(type_.is_floating for type_ in _kinds(call)):
         raise refused(call, "floating point numbers that are not constants may be NaN")
     first, *others = _parted(call)
@@ -185,11 +188,11 @@ def _interval(call: Call, _: Type | None) -> exp.Expr:
 def _quotient(call: Call, result: Type | None) -> exp.Expr:
     types = _kinds(call)
     if result is not None and result.is_integer:
-        left, right = (_as(each, result, type_) for each, type_ in zip(call.arguments, types, strict=True))
+        left, right = (_as(argument, result, type_) for argument, type_ in zip(call.arguments, types, strict=True))
         return cast_to(exp.Paren(this=exp.IntDiv(this=left, expression=right)), str(spark_type(result)))
     if result is None or result.name != "double":
         raise refused(call, f"the quotient of {types[0]} and {types[1]} is rounded otherwise", "CAST an operand to double.")
-    left, right = (_as(each, result, type_) for each, type_ in zip(call.arguments, types, strict=True))
+    left, right = (_as(argument, result, type_) for argument, type_ in zip(call.arguments, types, strict=True))
     plain = exp.Paren(this=exp.Div(this=left, expression=right, typed=False, safe=False))
     divisor = right.unnest()
     if isinstance(divisor, exp.Literal) and float(divisor.name) != 0:
@@ -217,7 +220,7 @@ def _double(value: str) -> exp.Expr:
 def _remainder(call: Call, result: Type | None) -> exp.Expr:
     if result is None or not result.is_integer:
         raise refused(call, "the remainder of numbers that are not integers", "CAST both to bigint.")
-    left, right = (_as(each, result, type_) for each, type_ in zip(call.arguments, _kinds(call), strict=True))
+    left, right = (_as(argument, result, type_) for argument, type_ in zip(call.arguments, _kinds(call), strict=True))
     return exp.Paren(this=exp.Mod(this=exp.Paren(this=left), expression=exp.Paren(this=right)))
 
 
@@ -293,7 +296,8 @@ def _is_moment(type_: Type) -> bool:
 
 def _power(call: Call, _: Type | None) -> exp.Expr:
     return call_engine(
-        "power", *(_as(each, Type("double"), type_) for each, type_ in zip(call.arguments, _kinds(call), strict=True))
+        "power",
+        *(_as(argument, Type("double"), type_) for argument, type_ in zip(call.arguments, _kinds(call), strict=True)),
     )
 
 
@@ -398,8 +402,8 @@ def _aggregate(name: str, fits: Callable[[Type], bool]) -> Write:
         if types and not fits(types[0]):
             raise refused(call, f"the argument is a {types[0]}")
         values = [
-            _as(each, Type("double"), type_) if type_.is_number else each
-            for each, type_ in zip(call.arguments, types, strict=True)
+            _as(argument, Type("double"), type_) if type_.is_number else argument
+            for argument, type_ in zip(call.arguments, types, strict=True)
         ]
         return _as(call.engine(name, *values), result, None)
 

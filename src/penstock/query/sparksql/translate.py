@@ -84,7 +84,9 @@ def _written_names(tree: exp.Query, count: int) -> Sequence[str]:
     query: exp.Expr = tree
     while isinstance(query, exp.SetOperation | exp.Subquery):
         query = query.this
-    aliases = [each.alias for each in query.expressions] if isinstance(query, exp.Select) and not query.is_star else []
+    aliases = (
+        [expression.alias for expression in query.expressions] if isinstance(query, exp.Select) and not query.is_star else []
+    )
     return aliases if len(aliases) == count else [""] * count
 
 

@@ -39,11 +39,11 @@ def _said(condition: exp.Expr, types: Mapping[str, str]) -> str | None:
     condition = condition.unnest()
     match condition:
         case exp.And():
-            known = [each for each in (_said(condition.left, types), _said(condition.right, types)) if each is not None]
+            known = [name for name in (_said(condition.left, types), _said(condition.right, types)) if name is not None]
             return f"({' AND '.join(known)})" if known else None
         case exp.Or():
             sides = [_said(condition.left, types), _said(condition.right, types)]
-            return None if None in sides else f"({' OR '.join(each for each in sides if each is not None)})"
+            return None if None in sides else f"({' OR '.join(side for side in sides if side is not None)})"
         case exp.In():
             return _listed(condition, types)
         case exp.Between():
@@ -73,8 +73,8 @@ def _listed(condition: exp.In, types: Mapping[str, str]) -> str | None:
     name = column.name.lower() if isinstance(column, exp.Column) else ""
     if name not in types or not condition.expressions:
         return None
-    values = [_constant(each.unnest(), types[name]) for each in condition.expressions]
-    return None if None in values else f"{name} IN ({', '.join(each for each in values if each is not None)})"
+    values = [_constant(expression.unnest(), types[name]) for expression in condition.expressions]
+    return None if None in values else f"{name} IN ({', '.join(item for item in values if item is not None)})"
 
 
 def _constant(value: exp.Expr, type_: str) -> str | None:

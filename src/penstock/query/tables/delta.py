@@ -36,7 +36,7 @@ class _DeltaTable:
         except InvalidInput as error:
             raise StatementError("HIVE_INVALID_METADATA", error.message, remedy=error.remedy) from error
         try:
-            self._state = read_log(folder, self._name, check=lambda files: self._opened.check([str(each) for each in files]))
+            self._state = read_log(folder, self._name, check=lambda files: self._opened.check([str(file) for file in files]))
         except DeltaRefused as error:
             raise StatementError("NOT_SUPPORTED", error.message, remedy=error.remedy) from error
         except DeltaDamaged as error:
@@ -46,7 +46,7 @@ class _DeltaTable:
     def scan(self, request: ScanRequest) -> HiveScan:
         keys = self._state.keys
         partitions, files = self._partitions()
-        conditions = [each.sql("duckdb") for each in request.conditions({key.lower() for key in keys})]
+        conditions = [condition.sql("duckdb") for condition in request.conditions({key.lower() for key in keys})]
         chosen: Sequence[int] = range(len(partitions))
         if keys and conditions and partitions:
             chosen = self._reader.engine.prune(self.table, partitions, conditions, request.outer)

@@ -62,7 +62,7 @@ class HiveTable:
 
         Raises :class:`StatementError`.
         """
-        texts = [each.sql("duckdb") for each in conditions]
+        texts = [condition.sql("duckdb") for condition in conditions]
 
         def needed(table: Table, partitions: Sequence[Partition]) -> Sequence[int]:
             if not partitions or not texts:
@@ -82,13 +82,13 @@ class HiveTable:
     ) -> HiveScan:
         partitions, total = self.partitions(request, conditions)
         self._opened.check_listing(
-            [self.table.storage.location or "", *(each.storage.location or "" for each in partitions)]
+            [self.table.storage.location or "", *(partition.storage.location or "" for partition in partitions)]
         )
         files = (
             file
-            for index, each in enumerate(partitions)
-            if each.storage.location
-            for file in self._files(each.storage, index, committed)
+            for index, partition in enumerate(partitions)
+            if partition.storage.location
+            for file in self._files(partition.storage, index, committed)
         )
         listed = self._listed(scan, files, request.max_files)
         return replace(scan, partitions=partitions, partitions_total=total, files=listed)
@@ -116,12 +116,12 @@ class HiveTable:
         except InvalidInput:
             # A value that is not of its key's type, say: the engine tells of it.
             everything = self._reader.catalog.partitions(table.database, table.name)
-        for each in everything:
-            if len(each.values) != len(table.partition_keys):
+        for partition in everything:
+            if len(partition.values) != len(table.partition_keys):
                 raise StatementError(
                     "HIVE_INVALID_METADATA",
-                    f"Partition {list(each.values)} of '{table.database}.{table.name}' has {len(each.values)} values for "
-                    f"{len(table.partition_keys)} partition keys.",
+                    f"Partition {list(partition.values)} of '{table.database}.{table.name}' has {len(partition.values)} "
+                    f"values for {len(table.partition_keys)} partition keys.",
                     remedy="Delete the partition, or run the crawler.",
                 )
         return everything

@@ -27,7 +27,7 @@ def hive_metadata(table: Table, what: str, reference: TableReference, reader: La
         raise StatementError(
             "TABLE_NOT_FOUND", f"'{table.database}.{table.name}' has no partitions.", position=reference.position
         )
-    every = [each.name.lower() for each in (*table.storage.columns, *table.partition_keys)]
+    every = [column.name.lower() for column in (*table.storage.columns, *table.partition_keys)]
     check_whole(table, every, reference, reader)
     return HIVE_METADATA[what](table, reference.name.name, reader)
 
@@ -47,7 +47,7 @@ class _Partitions:
         partitions, total = HiveTable(self._base, self._reader).partitions(request, conditions)
 
         def make(engine: Any, view: str) -> None:
-            rows = [(at, each) for at, each in enumerate(partitions)]
+            rows = [(at, partition) for at, partition in enumerate(partitions)]
             named = f"{SCHEMA}.{quote_name(request.view + '_rows')}"
             make_partition_table(engine, named, self._base, rows, index="place", index_type="INTEGER")
             engine.execute(f"CREATE VIEW {view} AS SELECT * EXCLUDE (place) FROM {named}")  # noqa: S608 quoted names
@@ -61,7 +61,7 @@ class _Properties:
     def __init__(self, table: Table, name: str, reader: LakeReader) -> None:
         _ = reader
         self._values: Mapping[str, str] = dict(sorted(table.parameters.items()))
-        columns = [Column(name=each, type="string") for each in self._values]
+        columns = [Column(name=item, type="string") for item in self._values]
         self.table = replace(table, name=name, storage=replace(table.storage, columns=columns), partition_keys=[])
 
     def scan(self, request: ScanRequest) -> "_MetadataScan":

@@ -73,16 +73,16 @@ class HiveScan:
     @property
     def route(self) -> str:
         """How EXPLAIN describes the scan."""
-        formats = sorted({each.name for each, _ in self._groups()}) or ["data"]
+        formats = sorted({format_.name for format_, _ in self._groups()}) or ["data"]
         return f"DuckDB reads {len(self.files)} {' and '.join(formats)} files of {self.name}"
 
     def remote(self) -> FilesRead:
         """Return what Spark SQL is to read instead of the view. Raises :class:`StatementError` for what it does not read."""
-        formats = [each for each, _ in self._groups()]
-        others = sorted({each.name for each in formats} - {"Parquet"})
+        formats = [format_ for format_, _ in self._groups()]
+        others = sorted({format_.name for format_ in formats} - {"Parquet"})
         if others:
             raise unread(self.name, f"files in {' and '.join(others)}")
-        if any(each != ParquetFormat() for each in formats):
+        if any(format_ != ParquetFormat() for format_ in formats):
             raise unread(self.name, "columns by their places")
         if self.hidden:
             raise unread(self.name, f"the hidden column {self.hidden[0]}")
@@ -90,7 +90,7 @@ class HiveScan:
         places = {file.partition for file in self.files}
         if base is None and len(places) > _MAX_SCATTERED:
             raise unread(self.name, f"more than {_MAX_SCATTERED} partitions whose folders are not named after them")
-        values = [[None if each == HIVE_DEFAULT_PARTITION else each for each in part.values] for part in self.partitions]
+        values = [[None if name == HIVE_DEFAULT_PARTITION else name for name in part.values] for part in self.partitions]
         return FilesRead(
             view=self.view,
             columns=spark_columns(self.name, self._own, self._used),
@@ -107,7 +107,7 @@ class HiveScan:
             return None
         names = [key.name for key in self.table.partition_keys]
         base = self.lake.path(self.table.storage.location or "")
-        folders = [base / partition_path(names, each.values) for each in self.partitions]
+        folders = [base / partition_path(names, partition.values) for partition in self.partitions]
         named = all(Path(file.path).parent == folders[file.partition] for file in self.files)
         return str(base) if named else None
 
@@ -167,7 +167,7 @@ class HiveScan:
         """Make the table of files: path, number, partition keys and the hidden columns."""
         keys = f"{SCHEMA}.{quote_name(f'{self.view}_keys')}"
         if self._keys:
-            places = [(at, each) for at, each in enumerate(self.partitions)]
+            places = [(at, partition) for at, partition in enumerate(self.partitions)]
             make_partition_table(engine, keys, self.table, places, index="place", index_type="INTEGER")
         known: dict[str, pa.Array] = {
             "path": pa.array([file.path for file in self.files]),
@@ -194,7 +194,7 @@ class HiveScan:
             return pa.array(times, pa.int64()).cast(pa.timestamp("ms", "UTC"))
         if name == "$partition":
             names = [key.name for key in self.table.partition_keys]
-            paths = [partition_path(names, each.values) for each in self.partitions]
+            paths = [partition_path(names, partition.values) for partition in self.partitions]
             return pa.array([paths[file.partition] if paths else "" for file in self.files], pa.string())
         return pa.array([self._bucket(file) for file in self.files], pa.int32())
 

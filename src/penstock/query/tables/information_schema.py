@@ -73,7 +73,7 @@ def schema_tables() -> Sequence[Table]:
 
 
 def _table(name: str) -> Table:
-    columns = [Column(name=each, type=type_) for each, type_ in _COLUMNS[name].items()]
+    columns = [Column(name=item, type=type_) for item, type_ in _COLUMNS[name].items()]
     return Table(
         database=NAME,
         name=name,
@@ -132,9 +132,9 @@ class _SchemaScan:
 
 def _wanted(table: Table, reader: LakeReader, request: ScanRequest) -> Sequence[str]:
     """Return the databases that the query's conditions leave: listing the tables of all may be long."""
-    names = [*(each.name for each in reader.catalog.databases()), NAME]
+    names = [*(database.name for database in reader.catalog.databases()), NAME]
     key = "schema_name" if table.name == "schemata" else "table_schema"
-    conditions = [each.sql("duckdb") for each in request.conditions([key])]
+    conditions = [condition.sql("duckdb") for condition in request.conditions([key])]
     if not conditions:
         return names
     keyed = Table(
@@ -185,9 +185,11 @@ def _columns(databases: Sequence[str], catalog: StatementCatalog) -> Iterator[Ro
     for table in _tables_of(databases, catalog):
         hidden = _HIDDEN.get(table.name, ()) if table.database == NAME else ()
         shown = table if table.database == NAME else shown_table(catalog, table)
-        keys = [(each, "partition key") for each in table.partition_keys]
+        keys = [(partition_key, "partition key") for partition_key in table.partition_keys]
         declared = _declared(table)
-        for at, (column, extra) in enumerate([*((each, None) for each in current_columns(shown)), *keys], 1):
+        for at, (column, extra) in enumerate(
+            [*((current_column, None) for current_column in current_columns(shown)), *keys], 1
+        ):
             if column.name not in hidden:
                 type_ = declared.get(column.name) or trino_text(column.type or "string")
                 where = (_CATALOG, table.database, table.name)

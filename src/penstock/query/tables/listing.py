@@ -21,7 +21,7 @@ def committed_batches(lake: LakeFolder, location: str) -> CommittedBatches:
 
     def names(folder: str) -> list[str]:
         try:
-            return sorted(each.name for each in lake.path(folder).iterdir())
+            return sorted(path.name for path in lake.path(folder).iterdir())
         except (OSError, InvalidInput):
             return []
 
@@ -45,7 +45,7 @@ def data_files(
         yield DataFile(str(root), root.stat().st_size, partition)
         return
     for folder, folders, names in os.walk(root):
-        folders[:] = sorted(each for each in folders if each[0] not in "_.")
+        folders[:] = sorted(item for item in folders if item[0] not in "_.")
         for name in sorted(names):
             path = Path(folder, name)
             if name[0] in "_." or path.is_symlink() or not (committed is None or committed.counts(name)):
@@ -60,27 +60,27 @@ def data_files(
 
 def linked_files(files: PermittedFiles, lists: Iterable[DataFile]) -> Iterator[DataFile]:
     """Yield the files that ``lists`` name, one ``s3://`` name a line (Hive's SymlinkTextInputFormat)."""
-    for each in lists:
-        files.check([each.path])
-        if each.size > _MAX_LIST:
+    for list_ in lists:
+        files.check([list_.path])
+        if list_.size > _MAX_LIST:
             raise StatementError(
                 "HIVE_BAD_DATA",
-                f"{files.lake.uri(Path(each.path))} is larger than {_MAX_LIST:,} bytes, which a list of files is not.",
+                f"{files.lake.uri(Path(list_.path))} is larger than {_MAX_LIST:,} bytes, which a list of files is not.",
             )
-        for line in Path(each.path).read_text(encoding="utf-8", errors="replace").splitlines():
+        for line in Path(list_.path).read_text(encoding="utf-8", errors="replace").splitlines():
             if not line.strip():
                 continue
             try:
                 path = files.path(line.strip())
                 files.check([str(path)])
-                yield DataFile(str(path), path.stat().st_size, each.partition)
+                yield DataFile(str(path), path.stat().st_size, list_.partition)
             except InvalidInput as error:
                 raise StatementError(
-                    "HIVE_BAD_DATA", f"{files.lake.uri(Path(each.path))}: {error.message}", remedy=error.remedy
+                    "HIVE_BAD_DATA", f"{files.lake.uri(Path(list_.path))}: {error.message}", remedy=error.remedy
                 ) from error
             except FileNotFoundError:
                 raise StatementError(
                     "HIVE_CANNOT_OPEN_SPLIT",
-                    f"{line.strip()[:500]}, which {files.lake.uri(Path(each.path))} names, does not exist.",
+                    f"{line.strip()[:500]}, which {files.lake.uri(Path(list_.path))} names, does not exist.",
                     remedy="Write the list of files anew.",
                 ) from None

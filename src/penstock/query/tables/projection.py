@@ -96,7 +96,7 @@ class _Properties:
 
     def pair(self) -> tuple[str, str]:
         """Return the two ends of ``range``."""
-        ends = [each.strip() for each in self.need("range").split(",")]
+        ends = [part.strip() for part in self.need("range").split(",")]
         if len(ends) != 2:
             raise self.wrong("range", "is not two values with a comma between them")
         return ends[0], ends[1]
@@ -140,10 +140,10 @@ def _locations(table: Table) -> Callable[[Sequence[str]], str]:
         return lambda values: f"{root}/{partition_path(names, values)}/"
     parts = re.split(r"\$\{([^}]*)\}", template)
     # Every second part is a name.
-    places = [each.lower() for each in parts[1::2]]
+    places = [part.lower() for part in parts[1::2]]
     if set(places) != {name.lower() for name in names}:
         raise _invalid(table, "storage.location.template does not name each partition key, as ${KEY}, and nothing else.")
-    order = [[name.lower() for name in names].index(each) for each in places]
+    order = [[name.lower() for name in names].index(place) for place in places]
 
     def locate(values: Sequence[str]) -> str:
         filled = [*(values[index] for index in order), ""]
@@ -235,8 +235,8 @@ def _named(condition: exp.Expr, name: str) -> list[str] | None:
         return None
     if isinstance(condition, exp.In) and isinstance(condition.this, exp.Column) and condition.this.name.lower() == name:
         constants = condition.expressions
-        return [each.name for each in constants] if all(isinstance(each, exp.Literal) for each in constants) else None
+        return [item.name for item in constants] if all(isinstance(item, exp.Literal) for item in constants) else None
     if isinstance(condition, exp.Or):
-        sides = [_named(each, name) for each in (condition.left, condition.right)]
+        sides = [_named(node, name) for node in (condition.left, condition.right)]
         return None if sides[0] is None or sides[1] is None else [*sides[0], *sides[1]]
     return None

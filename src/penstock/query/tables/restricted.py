@@ -91,7 +91,7 @@ class _Restricted:
         return _RestrictedScan(self.reader.plan_view(self.name, parsed, self.table.database, request), request.view)
 
     def _sql(self, columns: Sequence[str], condition: str | None) -> str:
-        names = ", ".join(quote_name(each) for each in columns)
+        names = ", ".join(quote_name(column) for column in columns)
         where = "" if condition is None else f" WHERE {condition}"
         return f"SELECT {names} FROM {quote_name(self.table.database)}.{quote_name(self.table.name)}{where}"  # noqa: S608 it is parsed
 

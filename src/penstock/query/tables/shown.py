@@ -23,13 +23,13 @@ def shown_table(catalog: StatementCatalog, table: Table) -> Table:
 
 def shown_storage(catalog: StatementCatalog, table: Table, storage: StorageDescriptor) -> StorageDescriptor:
     """Return the storage of ``table`` or of a partition with the columns that its caller sees."""
-    keys = [each.name for each in table.partition_keys]
-    visible = visible_columns(catalog, table, [*(each.name for each in storage.columns), *keys])
+    keys = [partition_key.name for partition_key in table.partition_keys]
+    visible = visible_columns(catalog, table, [*(column.name for column in storage.columns), *keys])
     if visible is None:
         return storage
 
     def kept(columns: Sequence[Column]) -> list[Column]:
-        return [each for each in columns if each.name.lower() in visible]
+        return [column for column in columns if column.name.lower() in visible]
 
     return replace(storage, columns=kept(storage.columns))
 
@@ -38,4 +38,4 @@ def visible_columns(catalog: StatementCatalog, table: Table, names: Sequence[str
     """Return which of the columns ``names`` the caller sees, in lower case; None for all."""
     if not catalog.hides_columns():
         return None
-    return catalog.visible_columns(table.database, table.name, [each.lower() for each in names])
+    return catalog.visible_columns(table.database, table.name, [name.lower() for name in names])

@@ -69,7 +69,7 @@ def read_view(table: Table) -> StoredView:
         )
     try:
         document = json.loads(base64.b64decode(match[1], validate=False))
-        columns = [(str(each["name"]), str(each["type"])) for each in document["columns"]]
+        columns = [(str(column["name"]), str(column["type"])) for column in document["columns"]]
         sql, catalog, database = document["originalSql"], document.get("catalog"), document.get("schema")
         if not isinstance(sql, str) or not isinstance(database, str | None) or not isinstance(catalog, str | None):
             raise TypeError("its texts are of another type")
@@ -162,7 +162,7 @@ class _ViewScan(NestedScan):
         except StatementError as error:
             raise _within(self.table, error, self.position) from error
         inner = [quote_name(f"c{number}") for number in range(len(relation.columns))]
-        types = [type_of_engine(each) for each in relation.types]
+        types = [type_of_engine(type_) for type_ in relation.types]
         if len(self.stored.columns) != len(types):
             raise self._stale(f"it has {len(self.stored.columns)} columns, and its query {len(types)}")
         projections = [

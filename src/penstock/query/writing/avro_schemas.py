@@ -40,10 +40,10 @@ def avro_value(type_: LakeType) -> Callable[[Any], Any]:
 
     if type_.name == "map":
         inner = avro_value(type_.inner[1])
-        return lambda value: None if value is None else {key: inner(each) for key, each in value}
+        return lambda value: None if value is None else {key: inner(entry) for key, entry in value}
     if type_.name == "array":
         item = avro_value(type_.inner[0])
-        return lambda value: None if value is None else [item(each) for each in value]
+        return lambda value: None if value is None else [item(entry) for entry in value]
     if isinstance(type_, Struct):
         fields = [(field.name, avro_value(field.type)) for field in type_.fields]
         return lambda value: None if value is None else {name: inner(value[name]) for name, inner in fields}

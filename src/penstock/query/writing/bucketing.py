@@ -56,7 +56,7 @@ def read_buckets(properties: Mapping[str, PropertyValue], columns: Mapping[str, 
     Raises :class:`StatementError`.
     """
     columns_named, count = properties.get("bucketed_by", ()), properties.get("bucket_count", 0)
-    names = [str(each).lower() for each in (columns_named if isinstance(columns_named, tuple) else (columns_named,))]
+    names = [str(item).lower() for item in (columns_named if isinstance(columns_named, tuple) else (columns_named,))]
     if isinstance(count, str) and count.isascii() and count.isdigit():
         count = int(count)
     if not isinstance(count, int) or isinstance(count, bool) or count < 0:
@@ -99,11 +99,11 @@ def _hashes(values: pa.ChunkedArray, type_: LakeType) -> pa.ChunkedArray:
         hashes = pc.bit_wise_xor(pc.shift_right(values, 32), values)
     elif type_.inner:
         write = _of(type_)
-        return pa.chunked_array([pa.array([write(each) & _BITS for each in values.to_pylist()], pa.int64())])
+        return pa.chunked_array([pa.array([write(item) & _BITS for item in values.to_pylist()], pa.int64())])
     else:
         write = _of(type_)
         encoded = values.combine_chunks().dictionary_encode()
-        known = pa.array([write(each) & _BITS for each in encoded.dictionary.to_pylist()], pa.int64())
+        known = pa.array([write(item) & _BITS for item in encoded.dictionary.to_pylist()], pa.int64())
         hashes = pa.chunked_array([pc.take(known, encoded.indices)])
     return pc.bit_wise_and(pc.fill_null(hashes, 0), _BITS)
 
@@ -122,14 +122,14 @@ def _of(type_: LakeType) -> Callable[[Any], int]:
 
 def _joined(parts: Any, start: int = 0) -> int:
     result = start
-    for each in parts:
-        result = (result * 31 + each) & _BITS
+    for part in parts:
+        result = (result * 31 + part) & _BITS
     return result
 
 
 def _bytes(text: str, start: int) -> int:
     """Hash the bytes of UTF-8, each of which has a sign in Java."""
-    return _joined((each - 256 if each > 127 else each for each in text.encode()), start)
+    return _joined((number - 256 if number > 127 else number for number in text.encode()), start)
 
 
 def _long(value: int) -> int:

@@ -28,7 +28,7 @@ LEDGER = "sql"
 def placed(context: ExecutionContext, files: Sequence[WrittenFile], location: str) -> Sequence[tuple[str, str]]:
     """Return each file's path in the statement's folder and the ``s3://`` name that it gets."""
     folder = context.task.folder
-    return [(str(Path(each.path).relative_to(folder)), f"{location.rstrip('/')}/{each.name}") for each in files]
+    return [(str(Path(file.path).relative_to(folder)), f"{location.rstrip('/')}/{file.name}") for file in files]
 
 
 def marked(context: ExecutionContext, commit: Commit, location: str) -> Commit:

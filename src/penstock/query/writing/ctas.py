@@ -48,7 +48,7 @@ def create_table_as(context: ExecutionContext, statement: CreateTableAs) -> Outc
         columns, batches = computed.result.columns, computed.result.batches
         types = hive_types(columns, batches.schema)
         _check_names(columns)
-        own, keys = _split([(each.name.lower(), type_) for each, type_ in zip(columns, types, strict=True)], statement)
+        own, keys = _split([(column.name.lower(), type_) for column, type_ in zip(columns, types, strict=True)], statement)
         buckets = read_buckets(statement.properties, dict(columns_of(own)))
         writer = PartitionedWriter(context, columns_of(own), columns_of(keys), options, buckets)
         if statement.with_data:
@@ -98,7 +98,7 @@ Pairs = Sequence[tuple[str, str]]
 def _split(columns: Pairs, statement: CreateTableAs) -> tuple[Pairs, Pairs]:
     """Return the table's columns and its partition keys, which have to be the query's last columns."""
     partitioned_by = statement.properties.get("partitioned_by", ())
-    keys = [str(each).lower() for each in (partitioned_by if isinstance(partitioned_by, tuple) else (partitioned_by,))]
+    keys = [str(item).lower() for item in (partitioned_by if isinstance(partitioned_by, tuple) else (partitioned_by,))]
     if not keys:
         return columns, ()
     names = [name for name, _ in columns]
@@ -136,7 +136,7 @@ def _commit(
     """Return the commit: first the files, which nobody looks for, then the table, then its partitions."""
     name, storage = str(table["Name"]), table["StorageDescriptor"]
     location = str(storage["Location"])
-    values = dict.fromkeys(tuple(each or "__HIVE_DEFAULT_PARTITION__" for each in file.values) for file in files)
+    values = dict.fromkeys(tuple(item or "__HIVE_DEFAULT_PARTITION__" for item in file.values) for file in files)
     partitions = partition_changes(home, name, storage, [key for key, _ in keys], list(values)) if keys else ()
     commit = Commit(
         files=placed(context, files, location),

@@ -29,8 +29,8 @@ def insert(context: ExecutionContext, statement: Insert) -> Outcome:
     _check(table)
     context.host.check_writing(table.database, table.name, ("INSERT",))
     options = options_of_table(table)
-    own = [(each.name.lower(), each.type or "string") for each in table.storage.columns]
-    keys = [(each.name.lower(), each.type or "string") for each in table.partition_keys]
+    own = [(column.name.lower(), column.type or "string") for column in table.storage.columns]
+    keys = [(partition_key.name.lower(), partition_key.type or "string") for partition_key in table.partition_keys]
     query = _in_order(statement.query, statement.columns, [name for name, _ in (*own, *keys)])
     with context.computed(query) as computed, computed.failures():
         columns, batches = computed.result.columns, computed.result.batches
@@ -81,7 +81,7 @@ def _in_order(query: exp.Query, columns: Sequence[str], names: Sequence[str]) ->
         for name in names
     ]
     alias = exp.TableAlias(
-        this=exp.to_identifier("inserted", quoted=True), columns=[exp.to_identifier(each, quoted=True) for each in source]
+        this=exp.to_identifier("inserted", quoted=True), columns=[exp.to_identifier(item, quoted=True) for item in source]
     )
     return exp.select(*chosen).from_(exp.Subquery(this=query, alias=alias))
 
@@ -115,10 +115,13 @@ def _placed(
     """Return the places of files; those of a registered partition are at its own location."""
     if not table.partition_keys or is_projected(table):
         return placed(context, files, location)
-    known = {tuple(each.values): each.storage.location for each in context.host.partitions(table.database, table.name)}
+    known = {
+        tuple(partition.values): partition.storage.location
+        for partition in context.host.partitions(table.database, table.name)
+    }
     places: list[tuple[str, str]] = []
-    for each in files:
-        home = known.get(tuple(value or "__HIVE_DEFAULT_PARTITION__" for value in each.values))
-        own = replace(each, name=each.name.rpartition("/")[2]) if home else each
+    for file in files:
+        home = known.get(tuple(value or "__HIVE_DEFAULT_PARTITION__" for value in file.values))
+        own = replace(file, name=file.name.rpartition("/")[2]) if home else file
         places += placed(context, [own], home or location)
     return places

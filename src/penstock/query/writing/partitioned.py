@@ -94,9 +94,9 @@ class PartitionedWriter:
         if empty and not self._done and not self._open and not self._keys:
             self._open[(), None] = _Open(())
             self._flush(self._open[(), None], self._schema().empty_table())
-        for each in list(self._open.values()):
-            self._flush(each)
-            self._close(each)
+        for open_ in list(self._open.values()):
+            self._flush(open_)
+            self._close(open_)
         return self._done
 
     def _schema(self) -> pa.Schema:
@@ -111,8 +111,8 @@ class PartitionedWriter:
         table = pa.table(cast[: len(self._columns)], schema=self._schema())
         for values, bucket, part in self._divided(table, cast[len(self._columns) :]):
             self._add(values, bucket, part)
-        while sum(each.bytes for each in self._open.values()) > _BUFFER:
-            self._flush(max(self._open.values(), key=lambda each: each.bytes))
+        while sum(open_.bytes for open_ in self._open.values()) > _BUFFER:
+            self._flush(max(self._open.values(), key=lambda open_: open_.bytes))
         # The rows of each partition come and go in pieces, between which the allocator keeps more than they take.
         pa.default_memory_pool().release_unused()
 
@@ -178,9 +178,9 @@ class PartitionedWriter:
         """Complete a file if the format's writers keep rows in memory and many are open."""
         if self._options.format != "ORC":
             return
-        writing = [each for each in self._open.values() if each.writer is not None]
+        writing = [open_ for open_ in self._open.values() if open_.writer is not None]
         if len(writing) >= _OPEN_ORC:
-            self._close(max(writing, key=lambda each: each.writer.size() if each.writer is not None else 0))
+            self._close(max(writing, key=lambda open_: open_.writer.size() if open_.writer is not None else 0))
 
     def _close(self, target: _Open) -> None:
         if target.writer is None or target.path is None:

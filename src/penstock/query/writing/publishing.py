@@ -45,7 +45,7 @@ class Committer:
 
     def run(self, commit: Commit, began: Callable[[], None]) -> None:
         """Make all changes, or none. Raises :class:`StatementError` and what ``began`` raises."""
-        ends = [each for each in (commit.prepared, commit.committed) if each is not None]
+        ends = [pair for pair in (commit.prepared, commit.committed) if pair is not None]
         self._catalog.check_files(PUT_OBJECT, [uri for _, uri in (*commit.files, *ends)], commit.table)
         for operation, request in commit.changes:
             self._catalog.authorize(operation, request)
@@ -102,7 +102,7 @@ def _take_back(commit: Commit, changes: Sequence[CatalogChange], catalog: Catalo
             continue
         except PenstockError:
             _log.exception("a failed statement's %s cannot be taken back by %s", commit.changes, operation)
-    ends = [each for each in (commit.committed, commit.prepared) if each is not None]
+    ends = [pair for pair in (commit.committed, commit.prepared) if pair is not None]
     # The ledger's entry last: until then it keeps readers from the files.
     for _, uri in (*ends[:1], *commit.files, *ends[1:]):
         try:

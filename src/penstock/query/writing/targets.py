@@ -56,10 +56,10 @@ def check_empty(lake: LakePaths, location: str) -> None:
 
 def new_partitions(host: StatementHost, table: Table, files: Sequence[WrittenFile]) -> Sequence[tuple[str, ...]]:
     """Return the values, as the catalog has them, of partitions that files were written for and that are not registered."""
-    written = dict.fromkeys(tuple(value or HIVE_DEFAULT_PARTITION for value in each.values) for each in files)
+    written = dict.fromkeys(tuple(value or HIVE_DEFAULT_PARTITION for value in file.values) for file in files)
     if not written:
         return []
-    known = {tuple(each.values) for each in host.partitions(table.database, table.name)}
+    known = {tuple(partition.values) for partition in host.partitions(table.database, table.name)}
     return [values for values in written if values not in known]
 
 
@@ -69,15 +69,15 @@ def partition_changes(
     """Return the requests that register partitions at their folders below the table's location."""
     root = str(storage["Location"]).rstrip("/")
 
-    def entry(each: tuple[str, ...]) -> Mapping[str, Any]:
-        plain = [None if value == HIVE_DEFAULT_PARTITION else value for value in each]
+    def entry(partition: tuple[str, ...]) -> Mapping[str, Any]:
+        plain = [None if value == HIVE_DEFAULT_PARTITION else value for value in partition]
         location = f"{root}/{partition_path(keys, plain)}"
-        return {"Values": list(each), "StorageDescriptor": {**storage, "Location": location}, "Parameters": {}}
+        return {"Values": list(partition), "StorageDescriptor": {**storage, "Location": location}, "Parameters": {}}
 
     return [
         (
             "BatchCreatePartition",
-            {"DatabaseName": database, "TableName": table, "PartitionInputList": [entry(each) for each in part]},
+            {"DatabaseName": database, "TableName": table, "PartitionInputList": [entry(item) for item in part]},
         )
         for part in chunks(list(values), _CHUNK)
     ]

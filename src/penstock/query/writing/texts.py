@@ -20,7 +20,7 @@ def json_line(columns: Sequence[tuple[str, LakeType]]) -> Callable[[Sequence[Any
     named = [(f"{json.dumps(name, ensure_ascii=False)}:", _json(type_)) for name, type_ in columns]
 
     def line(row: Sequence[Any]) -> str:
-        parts = [name + value(each) for (name, value), each in zip(named, row, strict=True) if each is not None]
+        parts = [name + value(item) for (name, value), item in zip(named, row, strict=True) if item is not None]
         return "{" + ",".join(parts) + "}\n"
 
     return line
@@ -33,7 +33,7 @@ def _json(type_: LakeType) -> Callable[[Any], str]:
         return lambda value: "[" + ",".join(map(item, value)) + "]"
     if type_.name == "map":
         key, inner = _plain(type_.inner[0]), _nullable(_json(type_.inner[1]))
-        return lambda value: "{" + ",".join(f"{_quoted(key(name))}:{inner(each)}" for name, each in value) + "}"
+        return lambda value: "{" + ",".join(f"{_quoted(key(name))}:{inner(entry)}" for name, entry in value) + "}"
     if isinstance(type_, Struct):
         fields = [(field.name, _nullable(_json(field.type))) for field in type_.fields]
         return lambda value: "{" + ",".join(f"{_quoted(name)}:{inner(value[name])}" for name, inner in fields) + "}"
@@ -95,7 +95,7 @@ def text_line(columns: Sequence[tuple[str, LakeType]], options: WriteOptions) ->
     delimiter, null = options.delimiter, options.null
 
     def line(row: Sequence[Any]) -> str:
-        parts = [null if each is None else value(each) for value, each in zip(values, row, strict=True)]
+        parts = [null if item is None else value(item) for value, item in zip(values, row, strict=True)]
         return delimiter.join(parts) + "\n"
 
     return line
@@ -110,9 +110,9 @@ def _text(type_: LakeType, options: WriteOptions, level: int) -> Callable[[Any],
         fields = [(field.name, _text_or_null(_text(field.type, options, level + 1), options)) for field in type_.fields]
         return lambda value: mark.join(inner(value[name]) for name, inner in fields)
     if type_.name == "map":
-        key, inner = (_text_or_null(_text(each, options, level + 2), options) for each in type_.inner)
+        key, inner = (_text_or_null(_text(entry, options, level + 2), options) for entry in type_.inner)
         between = chr(level + 2)
-        return lambda value: mark.join(f"{key(name)}{between}{inner(each)}" for name, each in value)
+        return lambda value: mark.join(f"{key(name)}{between}{inner(entry)}" for name, entry in value)
     plain = _plain(type_)
     if type_.name not in {"string", "varchar", "char"}:
         return plain

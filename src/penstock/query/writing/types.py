@@ -74,7 +74,7 @@ def check_insertable(table: Sequence[tuple[str, str]], columns: Sequence[ResultC
             fitting &= column.type not in _BYTES and source is not None and fits(source, parse_hive_type(type_), INSERT)
     if not fitting:
         table_types = ", ".join(type_ for _, type_ in table)
-        query_types = ", ".join(each.type for each in columns)
+        query_types = ", ".join(result_column.type for result_column in columns)
         raise StatementError(
             "TYPE_MISMATCH",
             f"Insert query has mismatched column types: Table: [{table_types}], Query: [{query_types}]",

@@ -26,11 +26,11 @@ def unload(context: ExecutionContext, statement: Unload) -> Outcome:
     options = read_options(statement.properties, compression="compression")
     check_empty(context.lake.of(None), statement.location)
     partitioned_by = statement.properties.get("partitioned_by", ())
-    keys = [str(each).lower() for each in (partitioned_by if isinstance(partitioned_by, tuple) else (partitioned_by,))]
+    keys = [str(item).lower() for item in (partitioned_by if isinstance(partitioned_by, tuple) else (partitioned_by,))]
     with context.computed(statement.query) as computed, computed.failures():
         columns, batches = computed.result.columns, computed.result.batches
         types = hive_types(columns, batches.schema)
-        pairs = [(each.name.lower(), type_) for each, type_ in zip(columns, types, strict=True)]
+        pairs = [(column.name.lower(), type_) for column, type_ in zip(columns, types, strict=True)]
         names = [name for name, _ in pairs]
         if keys and (names[-len(keys) :] != keys or len(keys) == len(names)):
             raise StatementError(

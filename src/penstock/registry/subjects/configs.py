@@ -233,7 +233,7 @@ class SubjectConfigs:
         scope = _scope(subject)
         if subject is None or subject.registry is None or not subject.name:
             scopes = [scope] if scope == GLOBAL_SCOPE else [scope, GLOBAL_SCOPE]
-            return [self._service.configs.get(each) or ScopeConfig(scope=each) for each in scopes]
+            return [self._service.configs.get(name) or ScopeConfig(scope=name) for name in scopes]
         chain = list(self._service.configs.chain(subject.key))
         own = chain.pop(0) if chain and chain[0].scope == scope else ScopeConfig(scope=scope)
         schema = self._schema(subject)

@@ -58,11 +58,11 @@ def fields(tree: JsonSchema) -> tuple[Field, ...]:
     facts = known.of((tree.root,))
     if "object" not in facts.types:
         return ()
-    found = []
+    result = []
     for name, listed in _listed_properties(facts).items():
         inner = known.of(listed)
-        found.append(Field(name=name, type=_describe(inner), doc=_comment(inner), required=name in facts.required))
-    return tuple(found)
+        result.append(Field(name=name, type=_describe(inner), doc=_comment(inner), required=name in facts.required))
+    return tuple(result)
 
 
 def columns(tree: JsonSchema) -> tuple[HiveColumn, ...]:
@@ -218,11 +218,11 @@ def _listed_properties(facts: Facts) -> dict[str, tuple[Node, ...]]:
 
     In the order of the definition, the outermost schema's first.
     """
-    found: dict[str, list[Node]] = {}
+    listed_properties: dict[str, list[Node]] = {}
     for node in facts.nodes:
         for name, inner in node.properties.items():
-            found.setdefault(name, []).append(inner)
-    return {name: tuple(nodes) for name, nodes in found.items() if FALSE not in nodes}
+            listed_properties.setdefault(name, []).append(inner)
+    return {name: tuple(nodes) for name, nodes in listed_properties.items() if FALSE not in nodes}
 
 
 def _comment(facts: Facts) -> str | None:

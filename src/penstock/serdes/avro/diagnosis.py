@@ -156,7 +156,7 @@ class MisfitFold(FunctionFold[[Any, str], IncompatibleValue | None]):
 
 
 def _first(misfits: Iterator[IncompatibleValue | None]) -> IncompatibleValue | None:
-    return next((each for each in misfits if each is not None), None)
+    return next((misfit for misfit in misfits if misfit is not None), None)
 
 
 def _leaf(avro_type: PrimitiveType | EnumType | FixedType) -> FindMisfit:

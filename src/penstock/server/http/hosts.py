@@ -51,17 +51,17 @@ def host_rule(bound: str, allowed: Iterable[str] = ()) -> HostRule | None:
     An address that is not loopback permits every host unless some are ``allowed``, because its names are not known. A name
     with a leading dot allows all its subdomains. Raises :class:`InvalidInput` for an invalid name.
     """
-    names = [each.lower().strip("[]") for each in allowed]
-    for each in names:
-        if not _NAME.fullmatch(each) and not _is_address(each):
+    names = [name.lower().strip("[]") for name in allowed]
+    for name in names:
+        if not _NAME.fullmatch(name) and not _is_address(name):
             raise InvalidInput(
-                f"'{each}' is not a host name.",
+                f"'{name}' is not a host name.",
                 remedy="Give a name or an address without scheme and port, such as lake.example.com.",
             )
     if not names and not is_loopback(bound):
         return None
     # Browsers resolve every name below localhost to this machine themselves (RFC 6761 section 6.3).
-    domains = (".localhost", *(each for each in names if each.startswith(".")))
+    domains = (".localhost", *(name for name in names if name.startswith(".")))
     return HostRule(frozenset(["localhost", *names, bound.lower().strip("[]")]), domains)
 
 

@@ -78,7 +78,7 @@ def _stamp(files: TlsFiles) -> _Stamp:
         stats = [path.stat() for path in files.paths]
     except OSError:
         return ()
-    return tuple((each.st_ino, each.st_mtime_ns, each.st_size) for each in stats)
+    return tuple((stat.st_ino, stat.st_mtime_ns, stat.st_size) for stat in stats)
 
 
 def _load(files: TlsFiles) -> ssl.SSLContext:

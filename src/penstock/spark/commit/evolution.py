@@ -103,7 +103,7 @@ class TableChanges:
             if sink.name not in self._plans:
                 table.table()
             return SinkRows(rows=0, columns={}, table=table.after(StructType()))
-        columns = {each.name: hive_type(each.dataType) for each in schema.fields}
+        columns = {struct_field.name: hive_type(struct_field.dataType) for struct_field in schema.fields}
         changed = any(not isinstance(change, RenameColumn) for change in self._plans[sink.name].changes)
         accepted = self._accepted[sink.name]
         return SinkRows(rows=rows, columns=columns, table=table.after(accepted), evolves=changed or table.is_new)

@@ -27,8 +27,8 @@ def decoded_frames(records: DataFrame, plan: DecodePlan, *, branches: int, zlib:
     parts = [plan.writers[start : start + size] for start in range(0, len(plan.writers), size)] or [()]
     passes = []
     for number, part in enumerate(parts):
-        mine = F.coalesce(version.isin([each.number for each in part]), F.lit(False))
-        later = F.coalesce(version.isin([each.number for each in plan.writers[size:]]), F.lit(False))
+        mine = F.coalesce(version.isin([schema_version.number for schema_version in part]), F.lit(False))
+        later = F.coalesce(version.isin([writer.number for writer in plan.writers[size:]]), F.lit(False))
         some = rows if len(parts) == 1 else rows.filter(~later if number == 0 else mine)
         passes.append(some.withColumn(f"{name}row", plan.format.rows(payloads, part, plan.reader_definition)))
     reason = _reason(records, plan, site, zlib=zlib)

@@ -87,7 +87,9 @@ class DirectDecode:
             F.spark_partition_id().alias("_task"),
         )
         good = (F.col("_row.tail") == F.lit(MARK_VALUE)) & (F.col("_task") >= 0)
-        version = self._case(F.col("_head"), [F.lit(each.number) for each in self._plan.writers], F.lit(None).cast("int"))
+        version = self._case(
+            F.col("_head"), [F.lit(writer.number) for writer in self._plan.writers], F.lit(None).cast("int")
+        )
         shown = [(version if name == _VERSION else F.col(name)).alias(alias) for name, alias in metadata.items()]
         body = records.select(*decoded).select("_row.body").schema[0].dataType
         names: list[str] | None = getattr(body, "names", None)
@@ -112,7 +114,7 @@ class DirectDecode:
         """Return the value of the version whose plain header ``head`` is."""
         pairs = zip(self._plan.writers, values, strict=True)
         whens = [(head == F.lit(bytearray(_PLAIN + version.id.bytes)), value) for version, value in pairs]
-        return reduce(lambda case, each: case.when(*each), whens[1:], F.when(*whens[0])).otherwise(otherwise)
+        return reduce(lambda case, item: case.when(*item), whens[1:], F.when(*whens[0])).otherwise(otherwise)
 
     def _kind(self, records: DataFrame) -> Column:
         """Return what a record is: its version's number if it is a plain frame of one, else a negative number."""
@@ -129,7 +131,7 @@ class DirectDecode:
             .when(zlib & F.substring("value", 3, 16).isin(ids), _COMPRESSED)
             .otherwise(_UNKNOWN)
         )
-        return self._case(F.substring("value", 1, HEADER), [F.lit(each.number) for each in self._plan.writers], other)
+        return self._case(F.substring("value", 1, HEADER), [F.lit(writer.number) for writer in self._plan.writers], other)
 
     def _counts(self, outcome: Column) -> tuple[Column, ...]:
         """Return only the counts that decide the next step: each costs a fiftieth of a decoding."""
@@ -138,5 +140,5 @@ class DirectDecode:
             F.unix_millis(F.min("timestamp")).alias("oldest"),
             F.count("value").alias("values"),
             F.bit_or(F.when(outcome < 0, outcome * -1).otherwise(0)).alias("others"),
-            *(F.count(F.when(outcome == each.number, 1)).alias(f"v{each.number}") for each in self._plan.writers),
+            *(F.count(F.when(outcome == writer.number, 1)).alias(f"v{writer.number}") for writer in self._plan.writers),
         )

@@ -139,7 +139,7 @@ def _header(records: DataFrame, site: FrameSite) -> Column | None:
     """Return the record header that names the schema, the first if there are several; None without headers."""
     if "headers" not in records.columns:
         return None
-    named = F.filter("headers", lambda each: each["key"] == site.header)
+    named = F.filter("headers", lambda column: column["key"] == site.header)
     return F.get(named, F.lit(0))["value"]
 
 
@@ -161,9 +161,9 @@ def _flaw(frames: Frames, site: FrameSite) -> Column:
 
 def _numbers(prefix: Column, versions: Mapping[bytes, int]) -> Column:
     by_number: dict[int, list[bytearray]] = {}
-    for each, number in versions.items():
-        by_number.setdefault(number, []).append(bytearray(each))
-    return _case([(prefix.isin(each), F.lit(number)) for number, each in by_number.items()], "int")
+    for version, number in versions.items():
+        by_number.setdefault(number, []).append(bytearray(version))
+    return _case([(prefix.isin(item), F.lit(number)) for number, item in by_number.items()], "int")
 
 
 def _case(branches: Sequence[tuple[Column, Column]], type_name: str) -> Column:
@@ -178,7 +178,7 @@ def _is(column: Column, value: bytes) -> Column:
 
 def prefixes_of(version_id: UUID, ids: Iterable[int] = ()) -> list[bytes]:
     """Return all prefixes that name a version: its id in AWS's frame and as a GUID, and Confluent's ids."""
-    return [_GLUE + version_id.bytes, _BY_GUID + version_id.bytes, *(_BY_ID + each.to_bytes(4, "big") for each in ids)]
+    return [_GLUE + version_id.bytes, _BY_GUID + version_id.bytes, *(_BY_ID + id_.to_bytes(4, "big") for id_ in ids)]
 
 
 def prefix_text(prefix: Column) -> Column:
@@ -187,8 +187,8 @@ def prefix_text(prefix: Column) -> Column:
     starts = [2 + sum(sizes[:number]) for number in range(len(sizes))]
     # From numbers: Spark's lower() takes seconds to load its tables.
     parts = [
-        F.conv(F.hex(F.substring(prefix, each, size)), 16, 10).cast("bigint")
-        for each, size in zip(starts, sizes, strict=True)
+        F.conv(F.hex(F.substring(prefix, start, size)), 16, 10).cast("bigint")
+        for start, size in zip(starts, sizes, strict=True)
     ]
     number = F.conv(F.hex(F.substring(prefix, 2, 4)), 16, 10)
     return F.when(_is(F.substring(prefix, 1, 1), _BY_ID), number).otherwise(

@@ -87,7 +87,7 @@ class InferredSchema:
             seen = merged(seen, read_kind(row["shape"]))
         # What is known stays: the first batch may choose freely, later ones can only add and widen.
         now = extended(self._kind, seen) if self._number else seen
-        if now == self._kind or not any(each.name != "void" for each in now.fields.values()):
+        if now == self._kind or not any(kind.name != "void" for kind in now.fields.values()):
             return False
         check_names(now)
         self._kind, self._number = now, self._number + 1
@@ -162,7 +162,7 @@ def json_schema(data_type: Kind) -> str:
 def _schema(data_type: Kind) -> dict[str, object]:
     match data_type.name:
         case "object":
-            properties = {name: _schema(each) for name, each in data_type.fields.items() if _is_typed(each)}
+            properties = {name: _schema(kind) for name, kind in data_type.fields.items() if _is_typed(kind)}
             return {"type": ["object", "null"], "properties": properties, "additionalProperties": False}
         case "array":
             return {"type": ["array", "null"], "items": _schema(data_type.items or VOID)}
@@ -175,7 +175,7 @@ def _schema(data_type: Kind) -> dict[str, object]:
 def _is_typed(data_type: Kind) -> bool:
     """Return whether a column can be made: not for null, ``[]`` and ``{}`` alone."""
     if data_type.name == "object":
-        return any(_is_typed(each) for each in data_type.fields.values())
+        return any(_is_typed(kind) for kind in data_type.fields.values())
     return data_type.name != "void" and (data_type.items is None or _is_typed(data_type.items))
 
 
@@ -184,13 +184,13 @@ def _of_schema(schema: Mapping[str, object]) -> Kind:
     name = (
         names
         if isinstance(names, str)
-        else next((each for each in names if each != "null"), "")
+        else next((item for item in names if item != "null"), "")
         if isinstance(names, list)
         else ""
     )
     properties, items = schema.get("properties"), schema.get("items")
     if name == "object" and isinstance(properties, dict):
-        return Kind("object", {key: _of_schema(each) for key, each in properties.items()})
+        return Kind("object", {key: _of_schema(property_) for key, property_ in properties.items()})
     if name == "array" and isinstance(items, dict):
         return Kind("array", items=_of_schema(items))
     return Kind(name) if name else ANY
@@ -204,7 +204,7 @@ def check_names(data_type: Kind, path: str = "") -> None:
             f"The documents have over {_MAX_FIELDS} different fields{f' in {path}' if path else ''}: too many for a table.",
             remedy=_REGISTER,
         )
-    for name, each in data_type.fields.items():
+    for name, kind in data_type.fields.items():
         where = f"{path}.{name}" if path else name
         if _UNFIT.search(name) or not name or names.count(name.lower()) > 1:
             raise DataProblem(
@@ -212,6 +212,6 @@ def check_names(data_type: Kind, path: str = "") -> None:
                 remedy="Names have no space, comma, colon, backtick or angle bracket, and differ by more than case. "
                 + _REGISTER,
             )
-        check_names(each, where)
-        if each.items is not None:
-            check_names(each.items, f"{where}[]")
+        check_names(kind, where)
+        if kind.items is not None:
+            check_names(kind.items, f"{where}[]")

@@ -76,7 +76,7 @@ def _writers_of_records(reader: AvroSchema, writers: Sequence[AvroSchema]) -> di
     """Return for each record of ``reader`` (by full name) the writers' records that it is read from, at all its uses."""
     by_name: dict[str, list[RecordType]] = {}
     seen: set[tuple[str, int, str]] = set()
-    todo: list[tuple[AvroType, int, AvroType]] = [(reader.root, index, each.root) for index, each in enumerate(writers)]
+    todo: list[tuple[AvroType, int, AvroType]] = [(reader.root, index, writer.root) for index, writer in enumerate(writers)]
     while todo:
         ours, index, theirs = todo.pop()
         choices = _branches(theirs, writers[index])
@@ -89,9 +89,9 @@ def _writers_of_records(reader: AvroSchema, writers: Sequence[AvroSchema]) -> di
                             by_name.setdefault(branch.name, []).append(peer)
                             todo.extend((item.type, index, source.type) for item, source in _read_fields(branch, peer))
                 case ArrayType():
-                    todo.extend((branch.items, index, each.items) for each in choices if isinstance(each, ArrayType))
+                    todo.extend((branch.items, index, choice.items) for choice in choices if isinstance(choice, ArrayType))
                 case MapType():
-                    todo.extend((branch.values, index, each.values) for each in choices if isinstance(each, MapType))
+                    todo.extend((branch.values, index, choice.values) for choice in choices if isinstance(choice, MapType))
                 case _:
                     pass
     return by_name
@@ -105,10 +105,10 @@ def _branches(avro_type: AvroType, schema: AvroSchema) -> list[AvroType]:
 
 def _peers(reader: RecordType, choices: Sequence[AvroType]) -> list[RecordType]:
     """Return the writer's records for a reader's record: the one of its full name, else of its short name, else any."""
-    records = [each for each in choices if isinstance(each, RecordType)]
+    records = [choice for choice in choices if isinstance(choice, RecordType)]
     return (
-        [each for each in records if each.name == reader.name]
-        or [each for each in records if same_name(reader, each)]
+        [record for record in records if record.name == reader.name]
+        or [record for record in records if same_name(reader, record)]
         or records
     )
 
@@ -136,7 +136,7 @@ def _relaxed(named: NamedType, writers: Sequence[RecordType]) -> NamedType:
 
 def _optional(item: AvroField) -> AvroField:
     branches = item.type.branches if isinstance(item.type, UnionType) else (item.type,)
-    solid = (each for each in branches if not (isinstance(each, PrimitiveType) and each.name == "null"))
+    solid = (branch for branch in branches if not (isinstance(branch, PrimitiveType) and branch.name == "null"))
     return replace(item, type=UnionType(branches=(PrimitiveType(name="null"), *solid)), has_default=True, default=None)
 
 

@@ -236,8 +236,8 @@ class SchemaVersions:
         """
         before, named = set(self._known), set(self._confluent)
         self._list()
-        added = [self._confluent[each] for each in self._confluent if each not in named]
-        return [each for each in self._known if each not in before or each in added]
+        added = [self._confluent[number] for number in self._confluent if number not in named]
+        return [uuid for uuid in self._known if uuid not in before or uuid in added]
 
     def look_up(self, ids: Sequence[SchemaPrefix]) -> list[UUID]:
         """Look up ids that the list lacks, the first :data:`MAX_LOOKUPS` of them; return those that can be decoded now.
@@ -245,30 +245,30 @@ class SchemaVersions:
         This is for a registry whose list lags. Confluent's ids are not looked up one by one: another subject has them.
         Raises the client's error if it is unavailable.
         """
-        wanted = [each for each in ids if isinstance(each, UUID)]
-        for each in [each for each in wanted if each not in self._known][:MAX_LOOKUPS]:
+        wanted = [id_ for id_ in ids if isinstance(id_, UUID)]
+        for item in [uuid for uuid in wanted if uuid not in self._known][:MAX_LOOKUPS]:
             if self._only_confluent:
                 break
             try:
-                version = self._source.version(each)
+                version = self._source.version(item)
             except NotFound:
                 continue
             if version.status == "AVAILABLE" and self._same_schema(version):
                 self._add(version)
-        return [each for each in wanted if each in self._known]
+        return [uuid for uuid in wanted if uuid in self._known]
 
     def _same_schema(self, version: SchemaVersion) -> bool:
         return (version.registry_name, version.schema_name) == (self._decode.registry, self._decode.schema)
 
     def known_of(self, ids: Iterable[UUID]) -> list[UUID]:
         """Return those of ``ids`` that are known versions."""
-        return [each for each in ids if each in self._known]
+        return [id_ for id_ in ids if id_ in self._known]
 
     def note(self, seen: Iterable[UUID]) -> None:
         """Remember versions that a batch's records were written with."""
-        for each in seen:
-            self._recent.pop(each, None)
-            self._recent[each] = None
+        for uuid in seen:
+            self._recent.pop(uuid, None)
+            self._recent[uuid] = None
         while len(self._recent) > self._decode.max_branches:
             del self._recent[next(iter(self._recent))]
 
@@ -279,7 +279,9 @@ class SchemaVersions:
         """
         if len(self._known) <= self._decode.max_branches or self._reader().data_format != "AVRO":
             return None
-        likely = dict.fromkeys((self._reader().id, *reversed(self._recent), *(each.id for each in self._newest_first())))
+        likely = dict.fromkeys(
+            (self._reader().id, *reversed(self._recent), *(schema_version.id for schema_version in self._newest_first()))
+        )
         return sorted(list(likely)[: self._decode.max_branches])
 
     def plan(self, present: Iterable[UUID] | None = None) -> DecodePlan:
@@ -298,7 +300,9 @@ class SchemaVersions:
 
     def _plan(self, present: Sequence[UUID] | None) -> DecodePlan:
         reader = self._reader()
-        versions = [each for each in self._newest_first() if each.data_format == reader.data_format]
+        versions = [
+            schema_version for schema_version in self._newest_first() if schema_version.data_format == reader.data_format
+        ]
         settings = FormatSettings(extra_fields=self._decode.extra_fields, message=self._decode.message)
         self._check_format(reader)
         # Which versions a batch has is known of AWS's frames only.
@@ -339,7 +343,7 @@ class SchemaVersions:
         """Return the version with this number; without one the latest, of the declared schema if it has versions."""
         versions = self._newest_first()
         if number is None:
-            return next((each for each in versions if each.number < FOREIGN), versions[0])
+            return next((version for version in versions if version.number < FOREIGN), versions[0])
         matching = [version for version in versions if version.number == number]
         if not matching:
             raise NotFound(

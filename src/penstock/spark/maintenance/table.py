@@ -34,7 +34,7 @@ class CatalogPartitions:
 
     def all(self) -> list[PartitionPlace]:
         """Return the partitions in folders of the table; those elsewhere are not the stream's."""
-        places = (self._place(each) for each in self._client.partitions(self._database, self._table))
+        places = (self._place(partition) for partition in self._client.partitions(self._database, self._table))
         return [place for place in places if place is not None]
 
     def _place(self, partition: Any) -> PartitionPlace | None:

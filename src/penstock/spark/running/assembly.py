@@ -96,7 +96,7 @@ def _tables(pipeline: Pipeline, options: RunOptions) -> Tables:
 
     rows = {sink.name: table(sink.catalog, sink.location, sink.partition_by) for sink in pipeline.file_sinks}
     return Tables(
-        rows={name: each for name, each in rows.items() if each is not None},
+        rows={name: row for name, row in rows.items() if row is not None},
         dead=table(pipeline.dead_letters.catalog, pipeline.dead_letters.location, PARTITION_KEYS),
         accounts=table(pipeline.accounts.catalog, pipeline.accounts_location, accounts.PARTITION_KEYS),
     )

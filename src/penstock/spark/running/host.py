@@ -105,7 +105,7 @@ class SparkHost:
                     raise
                 # A JVM that is started again may die, or lack memory, before it runs.
                 ended, died = [], Death(error.message, None)
-            outcomes |= {each.job: each for each in ended}
+            outcomes |= {outcome.job: outcome for outcome in ended}
             left = [job for job in left if job.name not in outcomes]
             if died is None or not left:
                 break
@@ -149,8 +149,8 @@ class SparkHost:
                     forget_session(session)
                 else:
                     session.stop()
-        lost = [each.error.death for each in ended if isinstance(each.error, _Lost)]
-        return [each for each in ended if not isinstance(each.error, _Lost)], lost[0] if lost else None
+        lost = [outcome.error.death for outcome in ended if isinstance(outcome.error, _Lost)]
+        return [outcome for outcome in ended if not isinstance(outcome.error, _Lost)], lost[0] if lost else None
 
     def _run_all(self, session: SparkSession, jobs: Sequence[Job]) -> list[Outcome]:
         if len(jobs) == 1:

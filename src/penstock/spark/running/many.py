@@ -50,11 +50,13 @@ def run_together(
         name=name,
         locations=[location for pipeline in pipelines for location in pipeline.locations.values()],
         stop=first.stop,
-        restarts=max(each.batch_max_retries for each in pipelines) if first.jvm_restarts is None else first.jvm_restarts,
+        restarts=max(pipeline.batch_max_retries for pipeline in pipelines)
+        if first.jvm_restarts is None
+        else first.jvm_restarts,
         on_restart=first.on_restart,
     )
     ended = SparkHost(settings).run(jobs)
-    return [job.outcome(each.error) for job, each in zip(jobs, ended, strict=True)]
+    return [job.outcome(outcome.error) for job, outcome in zip(jobs, ended, strict=True)]
 
 
 class _TellingJob(PipelineJob):
@@ -77,5 +79,5 @@ class _TellingJob(PipelineJob):
 
 def exit_code(outcomes: Sequence[PipelineOutcome]) -> int:
     """Return the exit code of a run of several pipelines: 0, or the largest of those that failed."""
-    errors = [each.error for each in outcomes if each.error is not None]
-    return max((each.exit_code if isinstance(each, PenstockError) else 1 for each in errors), default=0)
+    errors = [outcome.error for outcome in outcomes if outcome.error is not None]
+    return max((error.exit_code if isinstance(error, PenstockError) else 1 for error in errors), default=0)

@@ -147,7 +147,7 @@ class KinesisWriter:
             text = str(error)
             for pattern, error_class, what, remedy in PROBLEMS:
                 # The last cause is the most specific one.
-                matching = [each.strip() for each in text.splitlines() if re.search(pattern, each)]
+                matching = [name.strip() for name in text.splitlines() if re.search(pattern, name)]
                 if matching:
                     where, line = f"Sink {self._sink.name}: stream {self._sink.topic}", matching[-1].partition("Exception: ")
                     raise error_class(f"{where} {what}: {(line[2] or line[0])[:300].rstrip('.')}.", remedy=remedy) from error

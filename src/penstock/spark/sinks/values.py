@@ -241,7 +241,7 @@ def derived_avro(spark: SparkSession, columns: StructType, name: str) -> str:
 
 def _with_defaults(schema: Any) -> Any:
     if isinstance(schema, list):
-        return sorted((_with_defaults(each) for each in schema), key=lambda each: each != "null")
+        return sorted((_with_defaults(item) for item in schema), key=lambda item: item != "null")
     if not isinstance(schema, dict):
         return schema
     completed = {

@@ -127,10 +127,10 @@ def lag_summary(lags: Sequence[PartitionLag]) -> dict[str, Any]:
     if not lags:
         return {}
     partitions: dict[str, dict[str, Mapping[str, float | None]]] = {}
-    for each in lags:
-        partitions.setdefault(each.topic, {})[each.partition] = {"records": each.records, "seconds": each.seconds}
-    records = [each.records for each in lags if each.records is not None]
-    seconds = [each.seconds for each in lags if each.seconds is not None]
+    for lag in lags:
+        partitions.setdefault(lag.topic, {})[lag.partition] = {"records": lag.records, "seconds": lag.seconds}
+    records = [lag.records for lag in lags if lag.records is not None]
+    seconds = [lag.seconds for lag in lags if lag.seconds is not None]
     return {
         "records": sum(records) if records else None,
         "seconds": max(seconds) if seconds else None,

@@ -194,7 +194,7 @@ class Transformer:
             facts = json.loads(self._files.read(f"{folder}/{_STATE_FILE}"))
         except FileNotFoundError:
             return {}
-        return {name: {**each, "folder": f"{folder}/{name}"} for name, each in facts.items()}
+        return {name: {**fact, "folder": f"{folder}/{name}"} for name, fact in facts.items()}
 
     def _stateful(
         self,
@@ -227,7 +227,7 @@ class Transformer:
         if expect:
             done._counts = Observation()
             rows = expectations.observed(rows, expect, done._counts)
-        if any(each.on_failure == "quarantine" for each in expect):
+        if any(expectation.on_failure == "quarantine" for expectation in expect):
             # Good and bad rows are read by two actions, which must agree also where a predicate is not deterministic.
             flagged = _keep(expectations.flagged(rows, expect), done)
             rows = flagged.filter(F.col(FLAG).isNull()).drop(FLAG)
@@ -235,9 +235,11 @@ class Transformer:
             bad = flagged.filter(F.col(FLAG).isNotNull())
             late.append(_identified(bad, F.lit("EXPECTATION"), message, "An expectation with on_failure: quarantine"))
         done.rows = rows
-        for each in late:
+        for data_frame in late:
             quarantined = done.quarantined
-            done.quarantined = each if quarantined is None else quarantined.unionByName(each, allowMissingColumns=True)
+            done.quarantined = (
+                data_frame if quarantined is None else quarantined.unionByName(data_frame, allowMissingColumns=True)
+            )
         if done.quarantined is not None:
             # A record that several steps or expectations reject is one dead letter.
             names = [name for name in QUARANTINE if name in done.quarantined.columns]

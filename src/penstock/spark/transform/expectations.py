@@ -35,7 +35,11 @@ def _fails(expectation: Expectation) -> Column:
 
 def flagged(rows: DataFrame, expectations: Sequence[Expectation]) -> DataFrame:
     """Return ``rows`` with :data:`FLAG`."""
-    cases = [F.when(_fails(each), F.lit(each.name)) for each in expectations if each.on_failure == "quarantine"]
+    cases = [
+        F.when(_fails(expectation), F.lit(expectation.name))
+        for expectation in expectations
+        if expectation.on_failure == "quarantine"
+    ]
     return rows.withColumn(FLAG, F.coalesce(*cases) if cases else F.lit(None).cast("string"))
 
 
@@ -43,7 +47,9 @@ def observed(rows: DataFrame, expectations: Sequence[Expectation], counts: Obser
     """Return ``rows``; an action on them gives ``counts`` what :func:`evaluate` needs."""
     if not expectations:
         return rows
-    return rows.observe(counts, *(_measure(each).alias(f"e{number}") for number, each in enumerate(expectations)))
+    return rows.observe(
+        counts, *(_measure(expectation).alias(f"e{number}") for number, expectation in enumerate(expectations))
+    )
 
 
 def _measure(expectation: Expectation) -> Column:
@@ -57,15 +63,17 @@ def evaluate(expectations: Sequence[Expectation], results: Mapping[str, Any], *,
 
     Raises :class:`ExpectationStop` if an expectation failed whose ``on_failure`` is ``fail``.
     """
-    failed = {each.name: int(results[f"e{number}"] or 0) for number, each in enumerate(expectations)}
-    failing = [each for each in expectations if failed[each.name]]
-    for each in failing:
-        if each.on_failure == "fail":
+    failed = {expectation.name: int(results[f"e{number}"] or 0) for number, expectation in enumerate(expectations)}
+    failing = [expectation for expectation in expectations if failed[expectation.name]]
+    for expectation in failing:
+        if expectation.on_failure == "fail":
             raise ExpectationStop(
-                f"{where}: {_said(each, failed[each.name])}; nothing of the batch was committed.",
+                f"{where}: {_said(expectation, failed[expectation.name])}; nothing of the batch was committed.",
                 remedy="Correct the records' producer or the expectation, or declare on_failure: quarantine or warn.",
             )
-    warnings = tuple(_said(each, failed[each.name]) for each in failing if each.on_failure == "warn")
+    warnings = tuple(
+        _said(expectation, failed[expectation.name]) for expectation in failing if expectation.on_failure == "warn"
+    )
     return Findings(failed={name: count for name, count in failed.items() if count}, warnings=warnings)
 
 

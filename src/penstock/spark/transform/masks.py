@@ -88,8 +88,8 @@ def _json(node: Any, top: Mapping[str, Any], path: str, depth: int = 0) -> Itera
     for part in ("items", "additionalProperties"):
         yield from _json(node.get(part), top, path, depth + 1)
     for several in ("allOf", "anyOf", "oneOf"):
-        for each in node.get(several) or ():
-            yield from _json(each, top, path, depth + 1)
+        for item in node.get(several) or ():
+            yield from _json(item, top, path, depth + 1)
 
 
 def _protobuf(text: str) -> Iterator[tuple[str, frozenset[str]]]:
@@ -145,10 +145,10 @@ def masked(rows: DataFrame, actions: Mapping[str, MaskAction], key: bytes | None
 def _inside(column: Column, data_type: DataType, path: list[str], masking: _Masking) -> Column:
     if isinstance(data_type, ArrayType):
         element = data_type.elementType
-        return F.transform(column, lambda each: _inside(each, element, path, masking))
+        return F.transform(column, lambda item: _inside(item, element, path, masking))
     if isinstance(data_type, MapType):
         value = data_type.valueType
-        return F.transform_values(column, lambda _, each: _inside(each, value, path, masking))
+        return F.transform_values(column, lambda _, entry: _inside(entry, value, path, masking))
     if not path:
         return _value(column, data_type, masking)
     if not isinstance(data_type, StructType) or path[0] not in data_type.names:

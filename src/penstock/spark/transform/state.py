@@ -60,7 +60,7 @@ def later_watermark(rows: DataFrame, step: DeduplicateStep | WindowStep, before:
     """
     moment = F.max(_time(rows, step.time, step.name)) - F.expr(f"INTERVAL '{step.watermark}'")
     latest = rows.select(F.unix_micros(moment).alias("at")).collect()[0]["at"]
-    return max((each for each in (before, latest) if each is not None), default=None)
+    return max((item for item in (before, latest) if item is not None), default=None)
 
 
 def _is_late(time: Column, before: int | None) -> Column:
@@ -95,8 +95,8 @@ def deduplicate(
 
 def _all(conditions: Sequence[Column]) -> Column:
     together = conditions[0]
-    for each in conditions[1:]:
-        together &= each
+    for condition in conditions[1:]:
+        together &= condition
     return together
 
 
@@ -142,7 +142,7 @@ def _microseconds(duration: str) -> int:
 
 
 def _aggregated(rows: DataFrame, window: Any, step: WindowStep) -> DataFrame:
-    by = [F.expr(each) for each in step.by]
+    by = [F.expr(name) for name in step.by]
     aggregated = rows.groupBy(window.alias("_window"), *by).agg(
         *(F.expr(expression).alias(name) for name, expression in step.aggregates.items())
     )

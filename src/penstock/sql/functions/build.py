@@ -24,7 +24,7 @@ def engine_type(type_: Type) -> str | None:
 
 
 def _nested(type_: Type) -> str | None:
-    inner = [engine_type(each) if each is not None else None for each in type_.inner]
+    inner = [engine_type(item) if item is not None else None for item in type_.inner]
     if None in inner:
         return None
     if type_.name == "array":
@@ -32,7 +32,7 @@ def _nested(type_: Type) -> str | None:
     if type_.name == "map":
         return f"MAP({inner[0]}, {inner[1]})"
     names = [(name or f"field{at}").replace('"', '""') for at, name in enumerate(type_.fields)]
-    fields = [f'"{name}" {each}' for name, each in zip(names, inner, strict=True)]
+    fields = [f'"{name}" {item}' for name, item in zip(names, inner, strict=True)]
     return f"STRUCT({', '.join(fields)})"
 
 

@@ -68,8 +68,8 @@ def xxhash64_of_longs(values: "NDArray[Any]") -> "NDArray[Any]":
     """Return xxHash64 of the eight bytes of each 64-bit integer, as unsigned integers."""
     from numpy import uint64  # noqa: PLC0415 - only for columns
 
-    def rotated(each: Any, by: int) -> Any:
-        return (each << uint64(by)) | (each >> uint64(64 - by))
+    def rotated(item: Any, by: int) -> Any:
+        return (item << uint64(by)) | (item >> uint64(64 - by))
 
     words = values.view(uint64)
     result = (rotated(words * uint64(_P2), 31) * uint64(_P1)) ^ uint64((_P5 + 8) & _MASK)

@@ -52,10 +52,10 @@ def write(value: Any, *, sort: bool = False, depth: int = 0) -> str:
         return str(value) if value.is_whole else java_text(float(value))
     if isinstance(value, dict):
         items = sorted(value.items()) if sort else value.items()
-        pairs = (f"{json.dumps(key, ensure_ascii=False)}:{write(each, sort=sort, depth=depth + 1)}" for key, each in items)
+        pairs = (f"{json.dumps(key, ensure_ascii=False)}:{write(item, sort=sort, depth=depth + 1)}" for key, item in items)
         return "{" + ",".join(pairs) + "}"
     if isinstance(value, list):
-        return "[" + ",".join(write(each, sort=sort, depth=depth + 1) for each in value) + "]"
+        return "[" + ",".join(write(item, sort=sort, depth=depth + 1) for item in value) + "]"
     return json.dumps(value, ensure_ascii=False)
 
 

@@ -64,7 +64,7 @@ class Call:
 
     def engine(self, name: str, *arguments: exp.Expr) -> exp.Expr:
         """Return the call of the engine's aggregate or window function ``name`` with everything around it."""
-        if any(isinstance(each, exp.IgnoreNulls | exp.RespectNulls) for each in self.around):
+        if any(isinstance(node, exp.IgnoreNulls | exp.RespectNulls) for node in self.around):
             raise self.wrong(
                 f"Cannot specify null treatment clause for {self.name} function", code="NULL_TREATMENT_NOT_ALLOWED"
             )
@@ -72,10 +72,10 @@ class Call:
         if self.distinct and inside:
             inside = [exp.Distinct(expressions=inside)]
         if self.order and inside:
-            inside[-1] = exp.Order(this=inside[-1], expressions=[each.copy() for each in self.order])
+            inside[-1] = exp.Order(this=inside[-1], expressions=[node.copy() for node in self.order])
         result: exp.Expr = exp.Anonymous(this=name, expressions=inside)
-        for each in self.around:
-            outer = each.copy()
+        for node in self.around:
+            outer = node.copy()
             outer.set("this", result)
             result = outer
         return result
@@ -83,7 +83,7 @@ class Call:
     @property
     def is_windowed(self) -> bool:
         """Whether the call has OVER."""
-        return any(isinstance(each, exp.Window) for each in self.around)
+        return any(isinstance(node, exp.Window) for node in self.around)
 
     def text(self, number: int) -> str | None:
         """Return the value of an argument that is a string literal, else None."""
@@ -218,7 +218,7 @@ def call_engine(name: str, *arguments: exp.Expr) -> exp.Expr:
 
 def strict(parameters: str, expression: str) -> str:
     """Return a macro's overload whose result is NULL if one of its arguments is, as that of Trino's functions is."""
-    not_null = " AND ".join(f"{each.split()[0]} IS NOT NULL" for each in parameters.split(","))
+    not_null = " AND ".join(f"{part.split()[0]} IS NOT NULL" for part in parameters.split(","))
     return f"({parameters}) AS CASE WHEN {not_null} THEN {expression} END"
 
 

@@ -50,21 +50,23 @@ def with_output_names(tree: exp.Expr) -> None:
 
 
 def _expressions(select: exp.Select) -> dict[str, exp.Expr]:
-    return {each.alias.lower(): each.this for each in select.expressions if isinstance(each, exp.Alias)}
+    return {
+        expression.alias.lower(): expression.this for expression in select.expressions if isinstance(expression, exp.Alias)
+    }
 
 
 def _keys(select: exp.Select, clause: str) -> Sequence[exp.Expr]:
     node = select.args.get(clause)
     if node is None:
         return ()
-    return [each.this if isinstance(each, exp.Ordered) else each for each in node.expressions]
+    return [expression.this if isinstance(expression, exp.Ordered) else expression for expression in node.expressions]
 
 
 def _check_position(select: exp.Select, clause: str, key: exp.Expr) -> None:
     if not isinstance(key, exp.Literal) or key.is_string or not key.name.isdigit():
         return
     count = len(select.expressions)
-    if any(each.is_star for each in select.expressions) or 0 < int(key.name) <= count:
+    if any(expression.is_star for expression in select.expressions) or 0 < int(key.name) <= count:
         return
     message = f"{clause} position {key.name} is not in select list"
     raise StatementError("INVALID_COLUMN_REFERENCE", message, position=position_of(key))

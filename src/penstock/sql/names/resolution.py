@@ -35,7 +35,7 @@ def check_column(node: exp.Column, scopes: Iterable[tuple[exp.Expr, Sequence[Nam
     for query, sources in scopes:
         if not table and isinstance(query, exp.Select) and name in _outputs(query) and _sees_output(node, query):
             return
-        mine = [each for each in sources if not table or each[0].lower() == table]
+        mine = [source for source in sources if not table or source[0].lower() == table]
         count = sum(_count(columns, name) for _, columns in mine)
         shared = _shared(query)
         if count > 1 and name not in shared and all(columns is not None for _, columns in mine):
@@ -45,7 +45,7 @@ def check_column(node: exp.Column, scopes: Iterable[tuple[exp.Expr, Sequence[Nam
         # A view's columns in the catalog may be others than those of its text; the engine knows them.
         complete = complete and all(columns is not None for _, columns in sources) and not _reads_tables(query)
         known += [column for _, columns in sources for column in columns or ()]
-        only_output = only_output or (not table and any(_is_alias(each, name) for each in query.expressions))
+        only_output = only_output or (not table and any(_is_alias(expression, name) for expression in query.expressions))
     if not table and (complete or ((only_output or name in _OF_THE_ENGINE) and name not in known)):
         raise not_found(node, known)
 
@@ -65,13 +65,13 @@ def _shown(node: exp.Column) -> str:
 
 
 def _count(columns: Sequence[str] | None, name: str) -> int:
-    return sum(each.lower() == name for each in columns or ())
+    return sum(column.lower() == name for column in columns or ())
 
 
 def _shared(query: exp.Expr) -> frozenset[str]:
     """Return the columns that joins with USING make one of."""
     joins = query.args.get("joins") or ()
-    return frozenset(each.name.lower() for join in joins for each in join.args.get("using") or ())
+    return frozenset(item.name.lower() for join in joins for item in join.args.get("using") or ())
 
 
 def _is_alias(node: exp.Expr, name: str) -> bool:
@@ -80,14 +80,18 @@ def _is_alias(node: exp.Expr, name: str) -> bool:
 
 def _outputs(query: exp.Select) -> frozenset[str]:
     """Return the names of a query's output columns."""
-    return frozenset(each.alias_or_name.lower() for each in query.expressions if isinstance(each, exp.Alias | exp.Column))
+    return frozenset(
+        expression.alias_or_name.lower()
+        for expression in query.expressions
+        if isinstance(expression, exp.Alias | exp.Column)
+    )
 
 
 def _reads_tables(query: exp.Expr) -> bool:
     """Whether a query reads tables of the catalog, and not only subqueries and values."""
-    ctes = {each.alias_or_name.lower() for above in _above(query) for each in above.args["with_"].expressions}
-    joined = [each.this for each in (query.args.get("from_"), *(query.args.get("joins") or ())) if each is not None]
-    return any(isinstance(each, exp.Table) and each.name.lower() not in ctes for each in joined)
+    ctes = {expression.alias_or_name.lower() for above in _above(query) for expression in above.args["with_"].expressions}
+    joined = [join.this for join in (query.args.get("from_"), *(query.args.get("joins") or ())) if join is not None]
+    return any(isinstance(item, exp.Table) and item.name.lower() not in ctes for item in joined)
 
 
 def _above(query: exp.Expr) -> Iterable[exp.Expr]:

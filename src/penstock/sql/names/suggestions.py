@@ -10,6 +10,6 @@ _MAX_COMPARED = 5_000
 
 def did_you_mean(name: str, known: Iterable[str]) -> str | None:
     """Return a sentence with the name of ``known`` that is nearest to ``name``, None if none is near."""
-    names = list(dict.fromkeys(each.lower() for each in known))[:_MAX_COMPARED]
+    names = list(dict.fromkeys(item.lower() for item in known))[:_MAX_COMPARED]
     matches = get_close_matches(name.lower(), names, n=1, cutoff=0.7)
     return f"Did you mean '{matches[0]}'?" if matches else None

@@ -97,11 +97,11 @@ class Conditions:
         elif is_call(node, *_NAVIGATION):
             where = self._where(node)
             navigation, inner = self._references.navigation(node)
-            labelled = any(is_call(each, "classifier") for each in inner.walk())
+            labelled = any(is_call(item, "classifier") for item in inner.walk())
             yield "label" if labelled and (where is not None or navigation.physical) else where
         else:
             if isinstance(node, exp.Lambda):
-                parameters |= {each.name.lower() for each in node.expressions}
+                parameters |= {expression.name.lower() for expression in node.expressions}
             for child in node.iter_expressions():
                 yield from self._places_of(child, parameters)
 
@@ -153,15 +153,15 @@ class Conditions:
                 return exp.Case(ifs=[exp.If(this=exp.false(), true=value)])
             return value if at or not navigation.physical else self._at_distance(value, navigation.physical)
         if isinstance(node, exp.Lambda):
-            parameters |= {each.name.lower() for each in node.expressions}
+            parameters |= {expression.name.lower() for expression in node.expressions}
         return with_children(node, lambda child: self._plain(child, at=at, parameters=parameters))
 
     def _operated(self, node: exp.Expr) -> Expression:
         operator = _OPERATORS.get(type(node))
         if operator == "between":
-            result = [operator, *(self._written(node.args[each]) for each in ("this", "low", "high"))]
+            result = [operator, *(self._written(node.args[name]) for name in ("this", "low", "high"))]
         elif operator is not None:
-            parts = [self._written(each) for each in node.iter_expressions()]
+            parts = [self._written(iter_expression) for iter_expression in node.iter_expressions()]
             # What a row tells by itself comes first.
             result = [operator, *(sorted(parts, key=lambda part: part[0] != "value") if operator == "and" else parts)]
         elif isinstance(node, exp.Is) and isinstance(node.expression, exp.Null):
@@ -205,7 +205,7 @@ class Conditions:
         if node.meta.get(MODE) == "FINAL":
             raise wrong(node, "INVALID_PROCESSING_MODE", "FINAL semantics is not supported in DEFINE clause")
         arguments: Sequence[exp.Expr] = list(node.iter_expressions())
-        plain = not any(isinstance(each, exp.Distinct | exp.Order) for each in arguments)
+        plain = not any(isinstance(argument, exp.Distinct | exp.Order) for argument in arguments)
         if name not in _AGGREGATES or not isinstance(node, exp.Anonymous) or not plain or len(arguments) > 1:
             raise self._unserved(node, f"the aggregate {node.sql('trino')[:60]}")
         inner = arguments[0] if arguments else exp.Star()
@@ -215,9 +215,9 @@ class Conditions:
         if name == "count" and isinstance(inner, exp.Star):
             return self._aggregated(name, self._references.universal, None)
         labels = self._references.all_rows(inner) or self._references.universal
-        if any(is_aggregate(each) or is_call(each, *_NAVIGATION) for each in inner.walk()):
+        if any(is_aggregate(item) or is_call(item, *_NAVIGATION) for item in inner.walk()):
             raise wrong(node, "INVALID_NAVIGATION_NESTING", "Cannot nest functions of rows inside an aggregate function")
-        if any(is_call(each, "classifier", "match_number") for each in inner.walk()):
+        if any(is_call(item, "classifier", "match_number") for item in inner.walk()):
             raise self._unserved(node, f"the aggregate {node.sql('trino')[:60]}")
         return self._aggregated(name, labels, self._value(self._plain(inner), None)[1])
 
@@ -237,9 +237,9 @@ class Conditions:
         if is_call(node, *_NAVIGATION):
             return self._stand_in(self._references.navigation(node)[1], parameters)
         if is_aggregate(node):
-            starred = any(isinstance(each, exp.Star) for each in node.walk())
+            starred = any(isinstance(item, exp.Star) for item in node.walk())
             call = with_children(node, lambda child: exp.Star() if starred else self._stand_in(child, parameters))
             return exp.Window(this=call, over="OVER")
         if isinstance(node, exp.Lambda):
-            parameters |= {each.name.lower() for each in node.expressions}
+            parameters |= {expression.name.lower() for expression in node.expressions}
         return with_children(node, lambda child: self._stand_in(child, parameters))

@@ -38,9 +38,9 @@ def plain_values(values: pa.Array) -> list[Any]:
     """Return an array's values as Python's; intervals of days and seconds are timedeltas, timestamps in a zone instants."""
     result: list[Any] = values.to_pylist()
     if pa.types.is_interval(values.type):
-        return [None if each is None else _interval(each) for each in result]
+        return [None if item is None else _interval(item) for item in result]
     if pa.types.is_struct(values.type) and values.type.num_fields == 2 and values.type.field(0).name == _ZONED:
-        return [None if each is None else each[_ZONED] for each in result]
+        return [None if item is None else item[_ZONED] for item in result]
     return result
 
 
@@ -71,7 +71,7 @@ class _Compiler:
         if name == "date_diff":
             unit, *operands = operands
             name = f"date_diff {unit}"
-        parts = [self.compile(each) for each in operands]
+        parts = [self.compile(operand) for operand in operands]
         tests = [test for test, _ in parts]
         bits = max((bits for _, bits in parts), default=64)
         if name not in _LOGIC:
@@ -108,8 +108,8 @@ def _unserved(what: str) -> ValueError:
 def _and(tests: Sequence[Test]) -> Test:
     def test(state: Any) -> Any:
         result: Any = True
-        for each in tests:
-            value = each(state)
+        for item in tests:
+            value = item(state)
             if value is False:
                 return False
             if value is None:
@@ -122,8 +122,8 @@ def _and(tests: Sequence[Test]) -> Test:
 def _or(tests: Sequence[Test]) -> Test:
     def test(state: Any) -> Any:
         result: Any = False
-        for each in tests:
-            value = each(state)
+        for item in tests:
+            value = item(state)
             if value is True:
                 return True
             if value is None:
@@ -144,7 +144,7 @@ def _between(tests: Sequence[Test]) -> Test:
 
 
 def _coalesce(tests: Sequence[Test]) -> Test:
-    return lambda state: next((value for each in tests if (value := each(state)) is not None), None)
+    return lambda state: next((value for test in tests if (value := test(state)) is not None), None)
 
 
 def _is_null(tests: Sequence[Test]) -> Test:
@@ -153,7 +153,7 @@ def _is_null(tests: Sequence[Test]) -> Test:
 
 def _same(tests: Sequence[Test]) -> Test:
     def test(state: Any) -> bool:
-        left, right = (each(state) for each in tests)
+        left, right = (item(state) for item in tests)
         if left is None or right is None:
             return left is right
         return bool(_COMPARISONS["="](left, right)) or (left != left and right != right)  # noqa: PLR0124 NaN is NaN here
@@ -177,7 +177,7 @@ def _strict(function: Callable[..., Any], tests: Sequence[Test]) -> Test:
     """Return the function that is NULL if an operand is."""
 
     def test(state: Any) -> Any:
-        values = [each(state) for each in tests]
+        values = [item(state) for item in tests]
         return None if None in values else function(*values)
 
     return test
@@ -290,16 +290,16 @@ def mean(total: Any, count: int) -> Any:
 
 def _arithmetic(name: str, bits: int) -> Callable[..., Any]:
     def compute(*values: Any) -> Any:
-        families = {_family(each) for each in values}
+        families = {_family(item) for item in values}
         if families != {"number"}:
             return _of_times(name, values, families)
-        if all(isinstance(each, int) for each in values):
+        if all(isinstance(item, int) for item in values):
             return _integers(name, bits or 64, values)
-        if any(isinstance(each, float) for each in values):
-            return _doubles(name, [float(each) for each in values])
+        if any(isinstance(item, float) for item in values):
+            return _doubles(name, [float(item) for item in values])
         if name not in _DECIMAL:
             raise _unserved(f"'{name}' of decimals")
-        result = _DECIMAL[name](*(Decimal(each) for each in values))
+        result = _DECIMAL[name](*(Decimal(item) for item in values))
         if abs(result) >= _LARGEST_DECIMAL:
             raise invalid("Decimal overflow", "NUMERIC_VALUE_OUT_OF_RANGE")
         return result

@@ -35,13 +35,13 @@ class SeenRows(History):
     def __init__(self, specification: Mapping[str, Any], columns: Columns, no_row: Mapping[int, Any], types: Sequence[Any]):
         self._columns, self._no_row, self._types = columns, no_row, types
         self._size = len(columns[0]) if columns else 0
-        self._places = [Place(frozenset(each[0]), *each[1:]) for each in specification["places"]]
+        self._places = [Place(frozenset(place[0]), *place[1:]) for place in specification["places"]]
         self._labels: Sequence[str] = specification["labels"]
         self._aggregates = [(name, frozenset(members), column) for name, members, column in specification["aggregates"]]
         self.number = 1
         self._kept = self._rows_kept()
         # A label at a distance from a matched row may be any before it: then no two histories are equal.
-        labelled = [each for test in specification["conditions"] for each in _labels_of(test)]
+        labelled = [item for test in specification["conditions"] for item in _labels_of(test)]
         self._distinct = count() if any(at is not None and self._places[at].physical for at in labelled) else None
         self.empty = ((),) * len(self._kept) + ((0, None),) * len(self._aggregates)
         self.conditions = [
@@ -51,9 +51,9 @@ class SeenRows(History):
     def _rows_kept(self) -> dict[tuple[frozenset[int], bool], int]:
         """Return how many rows of each set of variables navigations need, the first ones or the last ones."""
         kept: dict[tuple[frozenset[int], bool], int] = {}
-        for each in self._places:
-            key = (each.labels, each.first)
-            kept[key] = max(kept.get(key, 0), each.logical + 1)
+        for place in self._places:
+            key = (place.labels, place.first)
+            kept[key] = max(kept.get(key, 0), place.logical + 1)
         self._order = {key: at for at, key in enumerate(kept)}
         return kept
 

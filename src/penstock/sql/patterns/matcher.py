@@ -139,9 +139,9 @@ class Matcher:
 
 def _match(start: int, path: Path | None) -> Match:
     labels, hidden = [], []
-    for each in _backwards(path):
-        labels.append(each.label)
-        hidden.append(each.hidden)
+    for backward in _backwards(path):
+        labels.append(backward.label)
+        hidden.append(backward.hidden)
     return Match(start, labels[::-1], hidden[::-1])
 
 

@@ -38,7 +38,7 @@ class Partition:
     def __init__(self, specification: Mapping[str, Any], count: int, matcher: Matcher, seen: SeenRows | None) -> None:
         self._matcher, self._seen, self._count = matcher, seen, count
         self._labels: Sequence[str] = specification["labels"]
-        self._navigations = [Place(frozenset(each[0]), *each[1:]) for each in specification["navigations"]]
+        self._navigations = [Place(frozenset(navigation[0]), *navigation[1:]) for navigation in specification["navigations"]]
         self._no_places: Sequence[None] = [None] * len(self._navigations)
         self._rows: str = specification["rows"]
         self._all: bool = specification["all"]
@@ -76,18 +76,25 @@ class Partition:
 
     def _matched(self, number: int, match: Match) -> Iterator[Row]:
         last = len(match.labels) - 1
-        rows = [[at for at, label in enumerate(match.labels) if label in each.labels] for each in self._navigations]
+        rows = [
+            [at for at, label in enumerate(match.labels) if label in navigation.labels] for navigation in self._navigations
+        ]
         passed = [0] * len(rows)
         for at, label in enumerate(match.labels):
-            for index, each in enumerate(self._navigations):
-                passed[index] += label in each.labels
+            for index, navigation in enumerate(self._navigations):
+                passed[index] += label in navigation.labels
             shown = at == last if self._rows == "ONE" else not match.hidden[at]
             if not shown and not self._all:
                 continue
             matched_rows = [
                 # Trino looks for FIRST in the whole match, whatever the mode.
-                self._place(match, rows[index], len(rows[index]) if each.final or each.first else passed[index], each)
-                for index, each in enumerate(self._navigations)
+                self._place(
+                    match,
+                    rows[index],
+                    len(rows[index]) if navigation.final or navigation.first else passed[index],
+                    navigation,
+                )
+                for index, navigation in enumerate(self._navigations)
             ]
             labels = [self._label(match, place) for place in matched_rows]
             self._sequence += 1
@@ -125,11 +132,11 @@ def _match_rows(specifications: Any, places: Any, *values: Any) -> pa.Array:
     specification = json.loads(specifications[0].as_py()) if len(specifications) else {}
     columns = values[: specification.get("columns", 0)]
     no_row = dict(zip(specification.get("no_row", ()), values[len(columns) :], strict=True))
-    types = [each.type.value_type for each in columns]
+    types = [column.type.value_type for column in columns]
     answers = []
-    absent = {at: plain_values(each)[0] for at, each in no_row.items() if len(places)}  # the same in all partitions
+    absent = {at: plain_values(item)[0] for at, item in no_row.items() if len(places)}  # the same in all partitions
     for number in range(len(places)):
-        lists = [plain_values(each[number].values) for each in columns]
+        lists = [plain_values(column[number].values) for column in columns]
         count = len(places[number])
         history = history_of(specification, lists, absent, types)
         matcher = Matcher(specification["program"], count, history)

@@ -61,7 +61,7 @@ def with_children(node: exp.Expr, write: Callable[[exp.Expr], exp.Expr]) -> exp.
     def part(value: object) -> object:
         if isinstance(value, exp.Expr):
             return value.copy() if isinstance(value, exp.Identifier | exp.DataType) else write(value)
-        return [part(each) for each in value] if isinstance(value, list) else value
+        return [part(item) for item in value] if isinstance(value, list) else value
 
     return rebuilt(node, {name: part(value) for name, value in node.args.items()})
 
@@ -188,8 +188,12 @@ class Measures:
 
 def _names(node: exp.Expr) -> frozenset[str]:
     """Return the parameters of a lambda."""
-    return frozenset(each.name.lower() for each in node.expressions) if isinstance(node, exp.Lambda) else frozenset()
+    return (
+        frozenset(expression.name.lower() for expression in node.expressions)
+        if isinstance(node, exp.Lambda)
+        else frozenset()
+    )
 
 
 def _labelled(labels: Labels) -> exp.Expr:
-    return exp.In(this=column(LABEL, MATCH), expressions=[exp.Literal.string(each) for each in labels])
+    return exp.In(this=column(LABEL, MATCH), expressions=[exp.Literal.string(label) for label in labels])

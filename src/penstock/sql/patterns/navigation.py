@@ -105,7 +105,7 @@ class References:
             yield self.classified(node)
             return
         if isinstance(node, exp.Lambda):
-            parameters |= {each.name.lower() for each in node.expressions}
+            parameters |= {expression.name.lower() for expression in node.expressions}
         for child in node.iter_expressions():
             yield from self._labels(child, parameters)
 

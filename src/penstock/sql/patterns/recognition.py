@@ -90,7 +90,7 @@ class Variables:
             if _label(member) not in self.primary:
                 raise _invalid(member, f"subset element: {member.name} is not a primary pattern variable")
             labels.add(_label(member))
-        self._sets[label] = tuple(each for each in self.primary if each in labels)
+        self._sets[label] = tuple(item for item in self.primary if item in labels)
 
     def _define(self, name: exp.Identifier, condition: exp.Expr) -> None:
         label = _label(name)

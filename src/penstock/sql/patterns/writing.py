@@ -79,13 +79,16 @@ class _Writer:
 
     def query(self) -> exp.Select:
         """Return the query. Raises :class:`StatementError`."""
-        keys = [_column_of(each, each) for each in self._clause.partition]
-        sorted_by = [_column_of(each.this if isinstance(each, exp.Ordered) else each, each) for each in self._clause.order]
+        keys = [_column_of(node, node) for node in self._clause.partition]
+        sorted_by = [
+            _column_of(ordered.this if isinstance(ordered, exp.Ordered) else ordered, ordered)
+            for ordered in self._clause.order
+        ]
         outputs = [*keys, *(sorted_by if self._clause.rows != "ONE" else ())]
         if self._clause.rows == "ONE" and not outputs and not self._written:
             message = "MATCH_RECOGNIZE with ONE ROW PER MATCH needs PARTITION BY or MEASURES: the result has no columns."
             raise StatementError("NOT_SUPPORTED", message, remedy="Add MEASURES MATCH_NUMBER() AS n.")
-        result = exp.Select(expressions=[exp.alias_(_own(each), _name(each)) for each in outputs])
+        result = exp.Select(expressions=[exp.alias_(_own(output), _name(output)) for output in outputs])
         for name, expression in self._written:
             value = expression
             if self._clause.rows == "UNMATCHED":
@@ -93,7 +96,7 @@ class _Writer:
             result.append("expressions", exp.Alias(this=value, alias=name.copy()))
         if self._clause.rows != "ONE":
             rest = exp.Column(this=exp.Star(), table=exp.to_identifier(OWN, quoted=True))
-            rest.meta[REST] = [*(each.name.lower() for each in outputs), PARTITION, _PLACE]
+            rest.meta[REST] = [*(output.name.lower() for output in outputs), PARTITION, _PLACE]
             result.append("expressions", rest)
         result.set("from_", exp.From(this=_aliased(self._with_aggregates(), MATCH)))
         _join(result, OWN, column(_PLACE, MATCH))
@@ -101,7 +104,7 @@ class _Writer:
             _join(result, rows_name(number), column(place_name(number), MATCH), side="LEFT")
         if self._measures.aggregates:
             result.set("where", exp.Where(this=column(_SHOWN, MATCH)))
-        order = [exp.Ordered(this=column(each, MATCH)) for each in (PARTITION, SEQUENCE)]
+        order = [exp.Ordered(this=column(item, MATCH)) for item in (PARTITION, SEQUENCE)]
         result.set("order", exp.Order(expressions=order))
         numbered = exp.CTE(this=self._numbered(), alias=_alias(_ROWS), materialized=True)
         result.set("with_", exp.With(expressions=[numbered]))
@@ -112,12 +115,12 @@ class _Writer:
         keys, order = self._clause.partition, self._clause.order
         partition: exp.Expr = exp.cast(exp.Literal.number(1), "bigint")
         if keys:
-            by = exp.Order(expressions=[exp.Ordered(this=each.copy()) for each in keys])
+            by = exp.Order(expressions=[exp.Ordered(this=key.copy()) for key in keys])
             partition = exp.Window(this=_call("dense_rank"), order=by, over="OVER")
         place = exp.Window(
             this=_call("row_number"),
-            partition_by=[each.copy() for each in keys],
-            order=exp.Order(expressions=[each.copy() for each in order]) if order else None,
+            partition_by=[key.copy() for key in keys],
+            order=exp.Order(expressions=[node.copy() for node in order]) if order else None,
             over="OVER",
         )
         projections = [exp.Star(), _as(partition, PARTITION), _as(place, _PLACE)]
@@ -128,21 +131,24 @@ class _Writer:
         if not self._measures.aggregates:
             return matches
         star = exp.Column(this=exp.Star(), table=exp.to_identifier(MATCH, quoted=True))
-        values = [_as(each, aggregate_name(number)) for number, each in enumerate(self._measures.aggregates)]
+        values = [_as(aggregate, aggregate_name(number)) for number, aggregate in enumerate(self._measures.aggregates)]
         result = exp.Select(expressions=[star, *values], from_=exp.From(this=_aliased(matches, MATCH)))
         _join(result, OWN, column(_PLACE, MATCH))
         return result
 
     def _matches(self) -> exp.Select:
         """Return the rows of all matches, each with the numbers of the rows that the measures need."""
-        fields = [each for each in matches_type().inner[0].fields if each is not None]  # type: ignore[union-attr]
-        names = [exp.to_identifier(each, quoted=True) for each in fields]
+        fields = [field for field in matches_type().inner[0].fields if field is not None]  # type: ignore[union-attr]
+        names = [exp.to_identifier(field, quoted=True) for field in fields]
         unnested = exp.Unnest(
             expressions=[column(_MATCHES, _LISTS)],
             alias=exp.TableAlias(this=exp.to_identifier(MATCH, quoted=True), columns=names),
             offset=False,
         )
-        projections = [_as(column(PARTITION, _LISTS), PARTITION), *(_as(column(each, MATCH), each) for each in fields[:-2])]
+        projections = [
+            _as(column(PARTITION, _LISTS), PARTITION),
+            *(_as(column(field, MATCH), field) for field in fields[:-2]),
+        ]
         for number in range(len(self._measures.navigations)):
             for source, label in (("trino_places", False), ("trino_labels", True)):
                 value = _call("element_at", column(source, MATCH), exp.Literal.number(number + 1))
@@ -154,7 +160,7 @@ class _Writer:
     def _matched(self) -> exp.Select:
         """Return each partition's matches."""
         count = len(self._conditions.columns)
-        no_row = [number for number, each in enumerate(self._conditions.of_no_row) if each is not None]
+        no_row = [number for number, node in enumerate(self._conditions.of_no_row) if node is not None]
         values = [column(_nth(number), _LISTS) for number in range(count)]
         arguments = [exp.Literal.string(json.dumps(self._specification())), column(_PLACE, _LISTS), *values]
         call = _call(_MATCHER, *arguments, *(column(_nth(number), _NO_ROW) for number in no_row))
@@ -168,7 +174,7 @@ class _Writer:
     def _lists(self) -> exp.Select:
         """Return each partition's values, as lists in the order of its rows."""
         names = [_PLACE, *map(_nth, range(len(self._conditions.columns)))]
-        lists = [_as(_call("array_agg", _ordered(column(each, _VALUES))), each) for each in names]
+        lists = [_as(_call("array_agg", _ordered(column(name, _VALUES))), name) for name in names]
         key = column(PARTITION, _VALUES)
         return exp.Select(
             expressions=[_as(key.copy(), PARTITION), *lists],
@@ -178,9 +184,9 @@ class _Writer:
 
     def _values(self) -> exp.Select:
         """Return what the conditions need of each row."""
-        plain = [_as(column(each, _ROWS), each) for each in (PARTITION, _PLACE)]
-        values = [_as(each, _nth(number)) for number, each in enumerate(self._conditions.columns)]
-        checks = [_as(each, f"trino_check_{number}") for number, each in enumerate(self._conditions.checks)]
+        plain = [_as(column(name, _ROWS), name) for name in (PARTITION, _PLACE)]
+        values = [_as(node, _nth(number)) for number, node in enumerate(self._conditions.columns)]
+        checks = [_as(check, f"trino_check_{number}") for number, check in enumerate(self._conditions.checks)]
         return exp.Select(expressions=[*plain, *values, *checks], from_=exp.From(this=_rows(_ROWS)))
 
     def _of_no_row(self, numbers: Iterable[int]) -> exp.Select:
@@ -188,7 +194,7 @@ class _Writer:
         values = [(number, self._conditions.of_no_row[number]) for number in numbers]
         one = exp.Select(expressions=[_as(exp.Literal.number(1), _ONE)])
         result = exp.Select(
-            expressions=[_as(each, _nth(number)) for number, each in values if each is not None],
+            expressions=[_as(node, _nth(number)) for number, node in values if node is not None],
             from_=exp.From(this=_aliased(one, _ONE)),
         )
         result.append("joins", exp.Join(this=_rows(_ROWS), side="LEFT", on=exp.false()))
@@ -203,12 +209,12 @@ class _Writer:
             "labels": labels,
             "conditions": self._tests,
             "columns": len(self._conditions.columns),
-            "no_row": [number for number, each in enumerate(self._conditions.of_no_row) if each is not None],
-            "places": [_described(each, labels) for each in self._conditions.places],
+            "no_row": [number for number, node in enumerate(self._conditions.of_no_row) if node is not None],
+            "places": [_described(place, labels) for place in self._conditions.places],
             "aggregates": [
                 [name, _numbers(members, labels), argument] for name, members, argument in self._conditions.aggregates
             ],
-            "navigations": [_described(each, labels) for each in self._measures.navigations],
+            "navigations": [_described(navigation, labels) for navigation in self._measures.navigations],
             "rows": self._clause.rows,
             "skip": [skip, _numbers(members, labels) if members is not None else []],
             "all": bool(self._measures.aggregates),
@@ -221,7 +227,7 @@ def _described(navigation: Navigation, labels: Labels) -> Sequence[object]:
 
 
 def _numbers(members: Iterable[str], labels: Labels) -> list[int]:
-    return [labels.index(each) for each in members]
+    return [labels.index(member) for member in members]
 
 
 def _nth(number: int) -> str:
@@ -258,7 +264,7 @@ def _present(value: exp.Expr) -> exp.Expr:
 
 def _join(query: exp.Select, name: str, place: exp.Expr, side: str | None = None) -> None:
     same = [(PARTITION, column(PARTITION, MATCH)), (_PLACE, place)]
-    conditions = [exp.EQ(this=column(each, name), expression=value) for each, value in same]
+    conditions = [exp.EQ(this=column(item, name), expression=value) for item, value in same]
     query.append("joins", exp.Join(this=_rows(name), side=side, on=exp.And(this=conditions[0], expression=conditions[1])))
 
 

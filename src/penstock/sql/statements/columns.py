@@ -23,7 +23,7 @@ def columns(cursor: Cursor) -> Sequence[ColumnDefinition]:
     first = cursor.peek()
     definitions = cursor.listed(lambda: column(cursor))
     seen: set[str] = set()
-    for name in (each.name for each in definitions):
+    for name in (definition.name for definition in definitions):
         if name in seen:
             raise cursor.wrong(first, f"Duplicate column name: {name}")
         seen.add(name)
@@ -85,7 +85,7 @@ def partition_conditions(cursor: Cursor, *operators: str) -> Sequence[PartitionC
         name = cursor.name()
         sign = _OPERATORS.get(cursor.peek().value) if cursor.peek().kind == "sign" else None
         if sign is None or (operators and sign not in operators):
-            raise cursor.refused(" or ".join(f"'{each}'" for each in operators or sorted(set(_OPERATORS.values()))))
+            raise cursor.refused(" or ".join(f"'{operator}'" for operator in operators or sorted(set(_OPERATORS.values()))))
         cursor.take()
         return PartitionCondition(name, sign, _constant(cursor))
 

@@ -218,7 +218,7 @@ def execute(cursor: Cursor, parameters: Sequence[str]) -> Execute | ExecuteImmed
 
 
 def _using(cursor: Cursor, parameters: Sequence[str]) -> Sequence[str]:
-    values = [constant(each) for each in parameters]
+    values = [constant(parameter) for parameter in parameters]
     if cursor.at("USING") and parameters:
         raise cursor.unsupported("USING with ExecutionParameters", "Give the values once.")
     if cursor.accept("USING"):
@@ -308,7 +308,7 @@ def _without_data(cursor: Cursor) -> tuple[int | None, bool]:
     while (token := cursor.take()).kind != "end":
         if token.value != ";" or token.kind != "sign":
             last = [*last, token][-3:]
-    words = [each.word for each in last]
+    words = [item.word for item in last]
     if words == ["WITH", "NO", "DATA"]:
         return last[0].start, False
     return (last[1].start, True) if words[1:] == ["WITH", "DATA"] else (None, True)

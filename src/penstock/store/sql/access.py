@@ -295,7 +295,7 @@ class _Entities:
         kinds = columns.kind.in_([EntityKind.USER.value, EntityKind.ROLE.value, EntityKind.GROUP.value])
         query = select(iam_entities).where(kinds, columns.account == account).order_by(columns.kind.desc(), columns.key)
         entities = [_entity(row) for row in self._connection.execute(query)]
-        return [each for each in entities if isinstance(each, Identity)]
+        return [entity for entity in entities if isinstance(entity, Identity)]
 
     def list_entities(self, kind: EntityKind, account: str) -> Sequence[Entity]:
         columns = iam_entities.c
@@ -317,8 +317,8 @@ def _entity_from(kind: EntityKind, account: str, name: str, unique_id: str, text
     if kind is EntityKind.POLICY:
         members["updated"] = _time(members["updated"])
         members["versions"] = tuple(
-            PolicyVersion(number=each["number"], document=each["document"], created=_time(each["created"]))
-            for each in members["versions"]
+            PolicyVersion(number=version["number"], document=version["document"], created=_time(version["created"]))
+            for version in members["versions"]
         )
         return ManagedPolicy(**members)
     for listed in {"attached", "client_ids", "groups", "thumbprints"} & set(members):

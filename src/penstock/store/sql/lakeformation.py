@@ -38,7 +38,7 @@ class SqlLakeFormationStore:
         with self._sql.read() as reader:
             documents = [(row.key, orjson.loads(row.body)) for row in reader.execute(query)]
         # By code points: the collations of databases differ.
-        return sorted(documents, key=lambda each: each[0])
+        return sorted(documents, key=lambda document: document[0])
 
     def change(self, kind: str, key: str, change_document: Callable[[Document | None], Document | None]) -> Document | None:
         with self._sql.write() as writer:

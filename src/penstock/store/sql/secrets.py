@@ -206,7 +206,7 @@ def _secret(row: Row[*tuple[Any, ...]], versions: Sequence[SecretVersion]) -> Se
 
 
 def _rotation_json(rotation: Rotation) -> dict[str, Any]:
-    rotated, since = (each.isoformat() if each else None for each in (rotation.rotated, rotation.since))
+    rotated, since = (moment.isoformat() if moment else None for moment in (rotation.rotated, rotation.since))
     rules = dict(rotation.rules)
     return {"function": rotation.function, "enabled": rotation.enabled, "rotated": rotated, "rules": rules, "since": since}
 

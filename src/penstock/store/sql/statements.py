@@ -119,8 +119,8 @@ class SqlStatementStore:
             return [one] if one is not None else []
         with self._database.read() as connection:
             rows = connection.execute(select(statements).where(statements.c.id.in_(ids))).mappings()
-            by_id = {each["id"]: _statement(each) for each in rows}
-        return [by_id[each] for each in ids if each in by_id]
+            by_id = {row["id"]: _statement(row) for row in rows}
+        return [by_id[id_] for id_ in ids if id_ in by_id]
 
     def page(self, *, workgroup: str, limit: int, token: str | None = None) -> StatementPage:
         query = select(statements.c.number, statements.c.id).where(statements.c.workgroup == workgroup)
@@ -128,7 +128,7 @@ class SqlStatementStore:
             query = query.where(statements.c.number < page_position(token))
         with self._database.read() as connection:
             rows = connection.execute(query.order_by(statements.c.number.desc()).limit(limit + 1)).all()
-        ids = tuple(StatementId(each.id) for each in rows[:limit])
+        ids = tuple(StatementId(row.id) for row in rows[:limit])
         more = len(rows) > limit > 0
         return StatementPage(ids=ids, next_token=str(rows[limit - 1].number) if more else None)
 
@@ -140,7 +140,7 @@ class SqlStatementStore:
         )
         with self._database.read() as connection:
             rows = connection.execute(query.order_by(statements.c.number.desc()).limit(_LOOKED_AT)).mappings()
-            return next((each for each in map(_statement, rows) if not each.statistics.reused), None)
+            return next((statement for statement in map(_statement, rows) if not statement.statistics.reused), None)
 
     def start(self, statement_id: StatementId, *, at: datetime) -> bool:
         change = {"statement": statement_id, "state": StatementState.RUNNING.value, "started": micros(at)}
@@ -189,7 +189,7 @@ class SqlStatementStore:
             return frozenset()
         query = select(statements.c.id).where(statements.c.id.in_(ids), statements.c.cancel_requested)
         with self._database.read() as connection:
-            return frozenset(StatementId(each) for each in connection.execute(query).scalars())
+            return frozenset(StatementId(scalar) for scalar in connection.execute(query).scalars())
 
     def beat(self, owner: str, *, at: datetime) -> None:
         change = update(statements).where(statements.c.owner == owner, statements.c.state.in_(_UNFINISHED))
@@ -199,7 +199,7 @@ class SqlStatementStore:
     def unfinished(self) -> Sequence[Statement]:
         query = select(statements).where(statements.c.state.in_(_UNFINISHED)).order_by(statements.c.number)
         with self._database.read() as connection:
-            return [_statement(each) for each in connection.execute(query).mappings()]
+            return [_statement(mapping) for mapping in connection.execute(query).mappings()]
 
     def finished(
         self,
@@ -218,7 +218,7 @@ class SqlStatementStore:
             query = query.where(statements.c.managed, statements.c.result_uri != "")
         with self._database.read() as connection:
             rows = connection.execute(query.order_by(statements.c.completed, statements.c.number).limit(limit))
-            return [_statement(each) for each in rows.mappings()]
+            return [_statement(mapping) for mapping in rows.mappings()]
 
     def drop_results(self, ids: Sequence[StatementId]) -> None:
         with self._database.write() as connection:
@@ -249,7 +249,7 @@ def _statement(row: RowMapping) -> Statement:
     failure = json.loads(values["failure"]) if values["failure"] is not None else None
     values["failure"] = None if failure is None else StatementFailure(**failure)
     values["statistics"] = StatementStatistics(**json.loads(values["statistics"]))
-    values["columns"] = tuple(ResultColumn(**each) for each in json.loads(values["columns"]))
+    values["columns"] = tuple(ResultColumn(**load) for load in json.loads(values["columns"]))
     return Statement(**values)
 
 
@@ -258,4 +258,6 @@ def _json(value: ResultOptions | StatementFailure | StatementStatistics | Sequen
         return None
     if isinstance(value, ResultOptions | StatementFailure | StatementStatistics):
         return json.dumps(asdict(value))
-    return json.dumps([asdict(each) if isinstance(each, ResultColumn) else each for each in value])
+    return json.dumps(
+        [asdict(result_column) if isinstance(result_column, ResultColumn) else result_column for result_column in value]
+    )

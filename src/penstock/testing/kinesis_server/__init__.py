@@ -51,12 +51,12 @@ class KinesisServer(KinesisStandIn):
     def split(self, stream: str, shard: str) -> list[str]:
         """Split a shard in the middle of its hash keys; return the ids of its children."""
         client = self.client()
-        shards = {each["ShardId"]: each for each in client.list_shards(StreamName=stream)["Shards"]}
+        shards = {item["ShardId"]: item for item in client.list_shards(StreamName=stream)["Shards"]}
         keys = shards[shard]["HashKeyRange"]
         middle = (int(keys["StartingHashKey"]) + int(keys["EndingHashKey"])) // 2 + 1
         client.split_shard(StreamName=stream, ShardToSplit=shard, NewStartingHashKey=str(middle))
         now = client.list_shards(StreamName=stream)["Shards"]
-        return [each["ShardId"] for each in now if each["ShardId"] not in shards]
+        return [item["ShardId"] for item in now if item["ShardId"] not in shards]
 
     def _control(self, name: str, **members: Any) -> Any:
         address = urlsplit(self.endpoint_url)

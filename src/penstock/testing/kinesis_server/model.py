@@ -97,9 +97,9 @@ class Stream:
     def children(self, shard: Shard) -> list[dict[str, Any]]:
         """Return the shards that a closed one was split or merged into, as answers have them."""
         return [
-            {"ShardId": each.id, "ParentShards": list(each.parents), "HashKeyRange": each.describe()["HashKeyRange"]}
-            for each in self.shards.values()
-            if shard.id in each.parents
+            {"ShardId": item.id, "ParentShards": list(item.parents), "HashKeyRange": item.describe()["HashKeyRange"]}
+            for item in self.shards.values()
+            if shard.id in item.parents
         ]
 
     def split(self, name: str, hash_key: int) -> None:
@@ -132,7 +132,7 @@ class Stream:
         if len(data) + len(key.encode()) > _MAX_RECORD:
             raise KinesisError("ValidationException", "Record is larger than 1048576 bytes")
         wanted = int(explicit) if explicit else int.from_bytes(hashlib.md5(key.encode(), usedforsecurity=False).digest())
-        shard = next(each for each in self.shards.values() if each.ending is None and each.first <= wanted <= each.last)
+        shard = next(item for item in self.shards.values() if item.ending is None and item.first <= wanted <= item.last)
         _limit(shard.writes, self.writes, f"Rate exceeded for shard {shard.id}")
         number = self.next_number()
         shard.numbers.append(number)
@@ -154,7 +154,7 @@ class Stream:
         if iterator_type == "LATEST":
             return self.next_number()
         if iterator_type == "AT_TIMESTAMP":
-            early = [each for each in shard.records if each["ApproximateArrivalTimestamp"] < float(how["Timestamp"])]
+            early = [record for record in shard.records if record["ApproximateArrivalTimestamp"] < float(how["Timestamp"])]
             return int(early[-1]["SequenceNumber"]) if early else 0
         number = int(how.get("StartingSequenceNumber") or how["SequenceNumber"])
         return number - 1 if iterator_type == "AT_SEQUENCE_NUMBER" else number
@@ -176,7 +176,7 @@ class Stream:
         return {**answer, "NextShardIterator": self.iterator(shard, reached)}
 
     def _add(self, first: int, last: int, parents: tuple[str, ...]) -> None:
-        number = max((each.number for each in self.shards.values()), default=-1) + 1
+        number = max((item.number for item in self.shards.values()), default=-1) + 1
         shard = Shard(number=number, first=first, last=last, starting=self.next_number(), parents=parents)
         self.shards[shard.id] = shard
 

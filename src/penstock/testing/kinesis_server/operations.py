@@ -103,7 +103,7 @@ class Operations:
 
     def PutRecords(self, request: dict[str, Any]) -> dict[str, Any]:  # noqa: N802
         stream, entries = self.stream(request), request["Records"]
-        size = sum(len(each["Data"]) * 3 // 4 + len(each["PartitionKey"]) for each in entries)
+        size = sum(len(item["Data"]) * 3 // 4 + len(item["PartitionKey"]) for item in entries)
         if not 1 <= len(entries) <= _MAX_ENTRIES or size > _MAX_REQUEST:
             raise KinesisError("ValidationException", f"{len(entries)} records of {size} bytes are too many")
         answers = []
@@ -115,7 +115,7 @@ class Operations:
                 if error.code == "ValidationException":
                     raise
                 answers.append({"ErrorCode": error.code, "ErrorMessage": str(error)})
-        return {"Records": answers, "FailedRecordCount": sum("ErrorCode" in each for each in answers)}
+        return {"Records": answers, "FailedRecordCount": sum("ErrorCode" in answer for answer in answers)}
 
     def GetShardIterator(self, request: dict[str, Any]) -> dict[str, Any]:  # noqa: N802
         stream = self.stream(request)
@@ -171,7 +171,7 @@ class Operations:
     def TestCounts(self, request: dict[str, Any]) -> dict[str, Any]:  # noqa: N802
         """Return calls by operation, and records of a stream by shard, as served by GetRecords and as pushed."""
         shards = self.stream(request).shards.values()
-        served, pushed = {each.id: each.served for each in shards}, {each.id: each.pushed for each in shards}
+        served, pushed = {shard.id: shard.served for shard in shards}, {shard.id: shard.pushed for shard in shards}
         return {"calls": self._calls, "served": served, "pushed": pushed}
 
     @staticmethod

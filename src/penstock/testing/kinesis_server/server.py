@@ -95,7 +95,7 @@ def _events(service: Operations, request: dict[str, Any]) -> Iterator[bytes]:
     with service.lock:
         service.begin("SubscribeToShard")
         stream = service.stream({"StreamARN": consumer.partition("/consumer/")[0]})
-        if all(consumer != each["ConsumerARN"] for each in stream.consumers.values()):
+        if all(consumer != entry["ConsumerARN"] for entry in stream.consumers.values()):
             raise KinesisError("ResourceNotFoundException", f"Consumer {consumer} not found.")
         shard, key = stream.shard(request["ShardId"]), (consumer, request["ShardId"])
         generation, last = service.subscribed.get(key, (0, float("-inf")))

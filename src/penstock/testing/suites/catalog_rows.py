@@ -126,8 +126,8 @@ class CatalogRows:
     def test_databases_are_listed_by_name_behind_a_key(self, store: CatalogStore) -> None:
         for name in "cab":
             store.create_database(database(name), limit=10)
-        assert [each.name for each in store.list_databases(after=None, limit=2)] == ["a", "b"]
-        assert [each.name for each in store.list_databases(after="a", limit=9)] == ["b", "c"]
+        assert [item.name for item in store.list_databases(after=None, limit=2)] == ["a", "b"]
+        assert [item.name for item in store.list_databases(after="a", limit=9)] == ["b", "c"]
 
     def test_deleting_a_database_removes_all_in_it(self, store: CatalogStore) -> None:
         filled(store).create_partitions([partition("2013", "JFK")])
@@ -154,8 +154,8 @@ class CatalogRows:
         filled(store)
         for name in ("a", "z"):
             store.create_table(table(name), limit=10)
-        assert [each.name for each in store.list_tables("sales", after=None, limit=2)] == ["a", "orders"]
-        assert [each.name for each in store.list_tables("sales", after="a", limit=9)] == ["orders", "z"]
+        assert [item.name for item in store.list_tables("sales", after=None, limit=2)] == ["a", "orders"]
+        assert [item.name for item in store.list_tables("sales", after="a", limit=9)] == ["orders", "z"]
         assert store.list_tables("other", after=None, limit=9) == []
 
     def test_replacing_a_table_counts_versions_and_archives(self, store: CatalogStore) -> None:
@@ -169,8 +169,10 @@ class CatalogRows:
         assert store.table("sales", "orders", "1") is None
         assert store.table("sales", "orders", "nonsense") is None
         listed = store.list_table_versions("sales", "orders", before=None, limit=10)
-        assert [each.version_id for each in listed] == ["2", "0"]
-        assert [each.version_id for each in store.list_table_versions("sales", "orders", before=2, limit=1)] == ["0"]
+        assert [item.version_id for item in listed] == ["2", "0"]
+        assert [
+            table_version.version_id for table_version in store.list_table_versions("sales", "orders", before=2, limit=1)
+        ] == ["0"]
 
     def test_a_stale_table_is_refused_and_unchanged(self, store: CatalogStore) -> None:
         filled(store)
@@ -196,8 +198,8 @@ class CatalogRows:
             versions=10,
             archive=True,
         )
-        assert {each.name: each.version_id for each in stored} == {"new": "0", "orders": "1"}
-        assert [each.name for each in store.list_tables("sales", after=None, limit=9)] == ["new", "orders"]
+        assert {item.name: item.version_id for item in stored} == {"new": "0", "orders": "1"}
+        assert [item.name for item in store.list_tables("sales", after=None, limit=9)] == ["new", "orders"]
         assert store.table("sales", "orders") == table(owner="p", version_id="1")
         assert store.table("sales", "orders", "0") == table()
 
@@ -217,8 +219,10 @@ class CatalogRows:
                 with pytest.raises(error):
                     store.change_tables(changes, tables=10, versions=10, archive=True)
         assert store.table("sales", "orders") == table()
-        assert [each.version_id for each in store.list_table_versions("sales", "orders", before=None, limit=9)] == ["0"]
-        assert [each.name for each in store.list_tables("sales", after=None, limit=9)] == ["orders", "other"]
+        assert [
+            table_version.version_id for table_version in store.list_table_versions("sales", "orders", before=None, limit=9)
+        ] == ["0"]
+        assert [item.name for item in store.list_tables("sales", after=None, limit=9)] == ["orders", "other"]
 
     def test_only_an_empty_database_is_deleted_if_asked_for(self, store: CatalogStore) -> None:
         filled(store)
@@ -252,7 +256,9 @@ class CatalogRows:
         with pytest.raises(DatabaseNotFound):
             store.delete_table("other", "orders")
         store.create_table(table(), limit=10)
-        assert [each.version_id for each in store.list_table_versions("sales", "orders", before=None, limit=9)] == ["0"]
+        assert [
+            table_version.version_id for table_version in store.list_table_versions("sales", "orders", before=None, limit=9)
+        ] == ["0"]
         assert store.list_partitions("sales", "orders", after=None, limit=None) == []
 
     def test_partitions_come_back_as_they_went_in(self, store: CatalogStore) -> None:
@@ -275,7 +281,7 @@ class CatalogRows:
     def test_partitions_are_deleted_where_they_exist(self, store: CatalogStore) -> None:
         filled(store).create_partitions([partition("2013", "JFK"), partition("2013", "EWR")])
         assert store.delete_partitions("sales", "orders", [("2013", "JFK"), ("1", "2")]) == [("1", "2")]
-        assert [each.values for each in store.list_partitions("sales", "orders", after=None, limit=None)] == [
+        assert [item.values for item in store.list_partitions("sales", "orders", after=None, limit=None)] == [
             ("2013", "EWR")
         ]
         with pytest.raises(TableNotFound):
@@ -285,16 +291,16 @@ class CatalogRows:
         filled(store).create_partitions([partition(f"{year}", f"{code:03}") for year in (2013, 2014) for code in range(700)])
         first = store.list_partitions("sales", "orders", after=None, limit=1000)
         rest = store.list_partitions("sales", "orders", after=partition_key(first[-1].values), limit=1000)
-        values = [tuple(each.values) for each in [*first, *rest]]
+        values = [tuple(item.values) for item in [*first, *rest]]
         assert values == sorted(values)
         assert len(values) == 1400
         odd = store.list_partitions(
             "sales", "orders", after=None, limit=None, wanted=PartitionFilter(matches=lambda v: int(v[1]) % 2 == 1)
         )
-        assert [tuple(each.values) for each in odd] == [each for each in values if int(each[1]) % 2]
+        assert [tuple(item.values) for item in odd] == [entry for entry in values if int(entry[1]) % 2]
         not_one = PartitionFilter(matches=lambda v: v[1] != "001")
         few = store.list_partitions("sales", "orders", after=values[0][0] + "\x01", limit=3, wanted=not_one)
-        assert [each.values[1] for each in few] == ["000", "002", "003"]
+        assert [item.values[1] for item in few] == ["000", "002", "003"]
 
     @pytest.mark.parametrize(
         "text",
@@ -307,18 +313,18 @@ class CatalogRows:
     def test_partitions_are_found_as_the_expression_takes_them(self, store: CatalogStore, text: str) -> None:
         origins = ["JFK", "é \x02\x01", "__HIVE_DEFAULT_PARTITION__", *(f"O-{number:02}" for number in range(20))]
         values = [(year, origin) for year in ("2013", "02013", "2012", "2014") for origin in origins]
-        filled(store).create_partitions([partition(*each) for each in values])
+        filled(store).create_partitions([partition(*pair) for pair in values])
         store.delete_partitions("sales", "orders", [("2014", "JFK")])
         wanted = partition_filter(table(), text)
         assert wanted is not None
         kept = sorted(set(values) - {("2014", "JFK")}, key=partition_key)
-        expected = [each for each in kept if wanted.matches(each)]
+        expected = [pair for pair in kept if wanted.matches(pair)]
         assert store.list_values("sales", "orders", after=None, limit=None, wanted=wanted) == expected
         partitions = store.list_partitions("sales", "orders", after=None, limit=5, wanted=wanted)
-        assert [each.values for each in partitions] == expected[:5]
+        assert [item.values for item in partitions] == expected[:5]
         behind = partition_key(("2012", "O-05"))
         rest = store.list_values("sales", "orders", after=behind, limit=None, wanted=wanted)
-        assert rest == [each for each in expected if partition_key(each) > behind]
+        assert rest == [pair for pair in expected if partition_key(pair) > behind]
 
     def test_of_writers_at_the_same_version_one_wins(self, store: CatalogStore) -> None:
         filled(store)

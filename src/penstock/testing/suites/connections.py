@@ -36,8 +36,8 @@ class ConnectionStoreSuite:
     def test_lists_by_name(self, store: ConnectionStore) -> None:
         for name in ("c", "a", "b"):
             store.create(replace(MSK, name=name))
-        assert [each.name for each in store.list(after=None, limit=2)] == ["a", "b"]
-        assert [each.name for each in store.list(after="b", limit=2)] == ["c"]
+        assert [connection.name for connection in store.list(after=None, limit=2)] == ["a", "b"]
+        assert [connection.name for connection in store.list(after="b", limit=2)] == ["c"]
 
     def test_changes_and_deletes(self, store: ConnectionStore) -> None:
         store.create(MSK)

@@ -89,13 +89,13 @@ class CrawlStoreSuite:
     def test_crawlers_are_listed_by_name(self, store: CrawlStore) -> None:
         for name in ("c", "a", "b"):
             store.create(replace(CRAWLER, name=name))
-        assert [each.name for each in store.list(after=None, limit=2)] == ["a", "b"]
-        assert [each.name for each in store.list(after="b", limit=2)] == ["c"]
+        assert [crawler.name for crawler in store.list(after=None, limit=2)] == ["a", "b"]
+        assert [crawler.name for crawler in store.list(after="b", limit=2)] == ["c"]
 
     def test_those_that_run_are_known(self, store: CrawlStore) -> None:
         for crawler in (CRAWLER, RUNNING, replace(RUNNING, name="a", state="STOPPING")):
             store.create(crawler)
-        assert sorted(each.name for each in store.running()) == ["a", "running"]
+        assert sorted(item.name for item in store.running()) == ["a", "running"]
 
     def test_a_change_that_raises_changes_nothing(self, store: CrawlStore) -> None:
         store.create(CRAWLER)

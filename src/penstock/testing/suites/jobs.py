@@ -52,20 +52,20 @@ class JobStoreSuite:
         for number in (2, 1, 3):
             store.add(RUNS, run(number))
         store.add(RUNS, run(9, job="other"))
-        names = [each.id for each in store.list(RUNS, "flights", after=None, limit=2)]
+        names = [job_run.id for job_run in store.list(RUNS, "flights", after=None, limit=2)]
         assert names == ["jr_1", "jr_2"]
         newest = store.list(RUNS, "flights", after=None, limit=2, newest_first=True)
-        assert [each.id for each in newest] == ["jr_3", "jr_2"]
-        assert [each.id for each in store.list(RUNS, "flights", after=run(2).rank, limit=9)] == ["jr_3"]
+        assert [job_run.id for job_run in newest] == ["jr_3", "jr_2"]
+        assert [job_run.id for job_run in store.list(RUNS, "flights", after=run(2).rank, limit=9)] == ["jr_3"]
         behind = store.list(RUNS, "flights", after=run(2).rank, limit=9, newest_first=True)
-        assert [each.id for each in behind] == ["jr_1"]
+        assert [job_run.id for job_run in behind] == ["jr_1"]
 
     def test_entries_with_something_to_do_are_known(self, store: JobStore) -> None:
         for number in (2, 1):
             store.add(RUNS, run(number))
-        assert [each.id for each in store.active(RUNS)] == ["jr_1", "jr_2"]
+        assert [job_run.id for job_run in store.active(RUNS)] == ["jr_1", "jr_2"]
         store.change(RUNS, "jr_1", lambda entry: replace(entry, handled=True))
-        assert [each.id for each in store.active(RUNS)] == ["jr_2"]
+        assert [job_run.id for job_run in store.active(RUNS)] == ["jr_2"]
 
     def test_entries_are_added_under_a_parent_one_after_the_other(self, store: JobStore) -> None:
         def make(job: Job, running: Sequence[JobRun]) -> JobRun:
@@ -90,7 +90,7 @@ class JobStoreSuite:
         for thread in threads:
             thread.join()
         assert len(refused) == 4
-        assert [each.id for each in store.list(RUNS, "flights", after=None, limit=9)] == ["jr_0", "jr_1"]
+        assert [job_run.id for job_run in store.list(RUNS, "flights", after=None, limit=9)] == ["jr_0", "jr_1"]
         stored = run(1)
         store.change(RUNS, "jr_1", lambda found: replace(found, state="FAILED"))
         found = store.add_under(JOBS, "flights", RUNS, lambda _job, _running: stored)
@@ -116,7 +116,7 @@ class JobStoreSuite:
         assert store.delete(RUNS, "jr_1")
         assert not store.delete(RUNS, "jr_1")
         store.delete_scope(RUNS, "flights")
-        assert [each.id for each in store.active(RUNS)] == ["jr_3"]
+        assert [job_run.id for job_run in store.active(RUNS)] == ["jr_3"]
 
     def test_a_bookmark_is_committed_once_for_a_version(self, store: JobStore) -> None:
         service = BookmarkService(store)

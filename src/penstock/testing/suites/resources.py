@@ -50,17 +50,21 @@ class ResourceStoreSuite:
             store.add(KIND, replace(ONE, name=name), limit=9)
         store.add(KIND, replace(ONE, work_group="b"), limit=9)
         store.add(OTHER, ONE, limit=9)
-        assert [each.name for each in store.list(KIND, "a", after=None, limit=3)] == ["B", "a", "b"]
-        assert [each.name for each in store.list(KIND, "a", after="b", limit=9)] == ["c", "é"]
+        assert [prepared_statement.name for prepared_statement in store.list(KIND, "a", after=None, limit=3)] == [
+            "B",
+            "a",
+            "b",
+        ]
+        assert [prepared_statement.name for prepared_statement in store.list(KIND, "a", after="b", limit=9)] == ["c", "é"]
 
     def test_many_are_answered_in_the_order_asked(self, store: ResourceStore) -> None:
         for name in "abc":
             store.add(KIND, replace(ONE, name=name), limit=9)
-        assert [each.name for each in store.get_many(KIND, "a", list("cxab"))] == ["c", "a", "b"]
+        assert [prepared_statement.name for prepared_statement in store.get_many(KIND, "a", list("cxab"))] == ["c", "a", "b"]
         assert list(store.get_many(KIND, "a", [])) == []
         store.add(KIND, replace(ONE, work_group="b", name="d"), limit=9)
         store.add(OTHER, replace(ONE, name="e"), limit=9)
-        assert [each.name for each in store.get_many(KIND, None, list("edb"))] == ["d", "b"]
+        assert [prepared_statement.name for prepared_statement in store.get_many(KIND, None, list("edb"))] == ["d", "b"]
 
     def test_changes_are_made_whole_or_not_at_all(self, store: ResourceStore) -> None:
         store.add(KIND, ONE, limit=5)
@@ -96,4 +100,4 @@ class ResourceStoreSuite:
         assert not store.is_empty("a")
         assert store.delete_with_scope(OTHER, "", "a", within="a")
         assert (store.is_empty("a"), store.is_empty("b")) == (True, False)
-        assert [each.name for each in store.list(OTHER, "", after=None, limit=5)] == ["b"]
+        assert [prepared_statement.name for prepared_statement in store.list(OTHER, "", after=None, limit=5)] == ["b"]

@@ -117,8 +117,8 @@ class StatementStoreSuite:
         statements = [statement(f"s{number}", token="same" * 8) for number in range(16)]
         with ThreadPoolExecutor(8) as pool:
             kept = list(pool.map(store.add, statements))
-        assert len({each.id for each in kept}) == 1
-        assert sum(store.get(each.id) is not None for each in statements) == 1
+        assert len({item.id for item in kept}) == 1
+        assert sum(store.get(item.id) is not None for item in statements) == 1
 
     def test_one_of_many_concurrent_workers_starts_a_statement(self, store: StatementStore) -> None:
         queued = store.add(statement())
@@ -145,7 +145,7 @@ class StatementStoreSuite:
     def test_many_are_answered_in_the_order_asked(self, store: StatementStore) -> None:
         for name in "abc":
             store.add(statement(name))
-        assert [each.id for each in store.get_many([StatementId(name) for name in "cxab"])] == ["c", "a", "b"]
+        assert [item.id for item in store.get_many([StatementId(name) for name in "cxab"])] == ["c", "a", "b"]
 
     def test_heartbeats_reach_the_owners_unfinished_statements_alone(self, store: StatementStore) -> None:
         mine, other, done = (
@@ -155,7 +155,7 @@ class StatementStoreSuite:
         )
         store.finish(done.id, StatementState.SUCCEEDED, at=NOW)
         store.beat("host:1:x", at=LATER)
-        assert {each.id: each.heartbeat for each in store.unfinished()} == {mine.id: LATER, other.id: NOW}
+        assert {item.id: item.heartbeat for item in store.unfinished()} == {mine.id: LATER, other.id: NOW}
         stored = store.get(done.id)
         assert stored is not None
         assert stored.heartbeat == NOW
@@ -170,7 +170,7 @@ class StatementStoreSuite:
         store.add(statement("running"))
 
         def found(**which: Any) -> list[str]:
-            return [each.id for each in store.finished(**{"limit": 9, **which})]
+            return [item.id for item in store.finished(**{"limit": 9, **which})]
 
         assert sorted(found()[:2]) == ["early", "other"]
         assert found()[2:] == ["late"]
@@ -181,6 +181,6 @@ class StatementStoreSuite:
         assert found(with_managed_result=True) == ["early", "late"]
         store.drop_results([StatementId("early")])
         assert found(with_managed_result=True) == ["late"]
-        store.forget([StatementId(each) for each in ("early", "running", "none")])
+        store.forget([StatementId(item) for item in ("early", "running", "none")])
         assert sorted(found()) == ["late", "other"]
         assert store.get(StatementId("running")) is not None

@@ -111,8 +111,8 @@ def test_history_is_joined_partitioned_and_flat_in_a_database(field: Field) -> N
     ]
     whole, single = field.parquet("history/whole"), field.parquet("history/single")
     for rows in (whole, single):
-        found = [(row["id"], row["years"], row["club_name"], len(row["links"])) for row in rows]
-        assert sorted(found) == sorted(expected)
+        results = [(row["id"], row["years"], row["club_name"], len(row["links"])) for row in rows]
+        assert sorted(results) == sorted(expected)
         assert set(rows[0]) == {"id", "name", "links", "organization_id", "years", "club_name", "seats"}
     for club in clubs.values():
         count = len(field.parquet(f"history/by-club/club_name={club['name']}"))
@@ -158,8 +158,8 @@ def test_prices_are_cleaned_and_nested(field: Field) -> None:
 
 def test_films_are_routed_by_their_outcome(field: Field) -> None:
     good = [film for film in inputs.FILMS if film["score"] is not None and 8.5 < film["score"] < 10.3]
-    found = sorted((row["title"], row["score"], row["year"]) for row in field.json("good-films"))
-    assert found == sorted((film["title"], round(film["score"], 2), film["year"]) for film in good)
+    results = sorted((row["title"], row["score"], row["year"]) for row in field.json("good-films"))
+    assert results == sorted((film["title"], round(film["score"], 2), film["year"]) for film in good)
     bad = field.json("films/bad")
     assert {row["title"] for row in bad} == {f["title"] for f in inputs.FILMS} - {f["title"] for f in good}
     empty = next(row for row in bad if row["title"] == "film 0")
@@ -183,8 +183,8 @@ def test_trusted_customers_are_a_table(field: Field) -> None:
 
 
 def test_a_trail_is_one_flat_table(field: Field) -> None:
-    found = sorted(field.parquet("trail"), key=lambda row: row["event"])
-    assert [(row["event"], row["size.int"], row["size.string"], row["who.name"], "who.roles" in row) for row in found] == [
+    results = sorted(field.parquet("trail"), key=lambda row: row["event"])
+    assert [(row["event"], row["size.int"], row["size.string"], row["who.name"], "who.roles" in row) for row in results] == [
         (
             event["event"],
             event["size"] if isinstance(event["size"], int) else None,
@@ -219,16 +219,16 @@ def test_a_stream_is_written_by_month(field: Field) -> None:
 
 def test_a_bookmark_reads_each_sale_once(field: Field) -> None:
     for run in (0, 1):
-        found = {
+        results = {
             (path.parent.name, record["id"])
             for path in field._files(f"sales/{run}")
             for record in map(json.loads, path.read_text().splitlines())
         }
-        assert found == {(f"land={s['land']}", s["id"]) for s in inputs.SALES[run] if s["land"] != "IT"}
+        assert results == {(f"land={s['land']}", s["id"]) for s in inputs.SALES[run] if s["land"] != "IT"}
 
 
 def test_policies_keep_their_commas(field: Field) -> None:
-    found = sorted((row["policy"], row["holder"], row["premium"]) for row in field.parquet("policies"))
+    results = sorted((row["policy"], row["holder"], row["premium"]) for row in field.parquet("policies"))
     header, *rows = inputs.POLICIES
     assert header[:3] == ["policy", "holder", "premium"]
-    assert found == [(policy, holder, float(premium)) for policy, holder, premium, _ in rows if premium]
+    assert results == [(policy, holder, float(premium)) for policy, holder, premium, _ in rows if premium]

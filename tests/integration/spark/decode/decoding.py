@@ -102,7 +102,7 @@ def write_records(
         "timestamp": pa.array([now] * len(values), pa.timestamp("us", "UTC")),
     }
     if headers:
-        pairs = [[{"key": name, "value": value} for name, value in each.items()] for each in headers]
+        pairs = [[{"key": name, "value": value} for name, value in header.items()] for header in headers]
         columns["headers"] = pa.array(pairs, HEADERS)
     pq.write_table(pa.table(columns), file)
     return spark.read.parquet(f"file://{file}")
@@ -110,8 +110,8 @@ def write_records(
 
 def _decoded(records: DataFrame, plan: DecodePlan, settings: Decode, *, zlib: bool) -> list[Result]:
     frame = decoded(records, plan, branches=settings.max_branches, zlib=zlib)
-    found = frame.select("offset", "_version", "_reason", "_row.body").orderBy("offset").collect()
+    rows = frame.select("offset", "_version", "_reason", "_row.body").orderBy("offset").collect()
     return [
-        Result(each._version, each._reason, None if each._reason or each.body is None else each.body.asDict(recursive=True))
-        for each in found
+        Result(row._version, row._reason, None if row._reason or row.body is None else row.body.asDict(recursive=True))
+        for row in rows
     ]

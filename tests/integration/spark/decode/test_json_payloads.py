@@ -102,7 +102,7 @@ DOCUMENTS: list[tuple[int, str, str | dict[str, object]]] = [
 def test_what_fits_its_schema_is_a_row_and_nothing_else_is(spark: SparkSession) -> None:
     versions = {number: version(number, text, "JSON") for number, text in ((1, V1), (2, V2), (3, V1))}
     values = [glue(versions[number], text.encode()) for number, text, _ in DOCUMENTS]
-    found = decode(spark, [*values, glue(versions[1], b'{"id":1,"name":"\xff"}'), None], [versions[1], versions[2]])
+    results = decode(spark, [*values, glue(versions[1], b'{"id":1,"name":"\xff"}'), None], [versions[1], versions[2]])
     expected = [
         Result(
             number if number < 3 else None,
@@ -111,10 +111,10 @@ def test_what_fits_its_schema_is_a_row_and_nothing_else_is(spark: SparkSession) 
         )
         for number, _, want in DOCUMENTS
     ]
-    assert dict(zip([text for _, text, _ in DOCUMENTS], found[: len(expected)], strict=True)) == dict(
+    assert dict(zip([text for _, text, _ in DOCUMENTS], results[: len(expected)], strict=True)) == dict(
         zip([text for _, text, _ in DOCUMENTS], expected, strict=True)
     )
-    assert [each.reason for each in found[len(expected) :]] == ["UNDECODABLE", "TOMBSTONE"]
+    assert [result.reason for result in results[len(expected) :]] == ["UNDECODABLE", "TOMBSTONE"]
 
 
 @pytest.mark.parametrize(
@@ -125,8 +125,8 @@ def test_unlisted_properties_follow_the_declared_policy(spark: SparkSession, pol
     open_, closed = version(1, {**FLAT, "additionalProperties": True}, "JSON"), version(2, FLAT, "JSON")
     document = b'{"id":1,"name":"a","unlisted":"b"}'
     settings = replace(DECODE, extra_fields=policy)  # type: ignore[arg-type]
-    found = decode(spark, [glue(open_, document), glue(closed, document)], [open_, closed], settings)
-    assert [each.reason for each in found] == reasons
+    results = decode(spark, [glue(open_, document), glue(closed, document)], [open_, closed], settings)
+    assert [result.reason for result in results] == reasons
 
 
 def test_zlib_frames_are_asked_for_and_inflated(spark: SparkSession) -> None:
@@ -136,7 +136,7 @@ def test_zlib_frames_are_asked_for_and_inflated(spark: SparkSession) -> None:
         glue(one, b"damaged", compression=5),
         glue(one, b'{"id":8}'),
     ]
-    assert [each.reason for each in decode(spark, values, [one])] == ["NEEDS_INFLATE", "NEEDS_INFLATE", None]
-    found = decode(spark, values, [one], zlib=True)
-    assert [each.reason for each in found] == [None, "UNDECODABLE", None]
-    assert [each.row for each in found] == [{"id": 7, "name": None}, None, {"id": 8, "name": None}]
+    assert [result.reason for result in decode(spark, values, [one])] == ["NEEDS_INFLATE", "NEEDS_INFLATE", None]
+    results = decode(spark, values, [one], zlib=True)
+    assert [result.reason for result in results] == [None, "UNDECODABLE", None]
+    assert [result.row for result in results] == [{"id": 7, "name": None}, None, {"id": 8, "name": None}]

@@ -117,26 +117,26 @@ def test_every_kind_of_field_arrives_and_what_is_no_message_does_not(spark: Spar
         glue(other, AWS),
         None,
     ]
-    found = decode(spark, values, [one], zlib=True)
+    results = decode(spark, values, [one], zlib=True)
     bad = ["UNDECODABLE", "UNDECODABLE", "UNDECODABLE", "UNDECODABLE", "UNKNOWN_VERSION", "TOMBSTONE"]
-    assert [each.reason for each in found] == [None, None, None, None, *bad]
-    assert shown(found[0].row) == shown(found[2].row) == ROW
-    assert shown(found[1].row) == UNSET
-    assert shown(found[3].row) == {**UNSET, "colour": "99"}
+    assert [result.reason for result in results] == [None, None, None, None, *bad]
+    assert shown(results[0].row) == shown(results[2].row) == ROW
+    assert shown(results[1].row) == UNSET
+    assert shown(results[3].row) == {**UNSET, "colour": "99"}
 
 
 def test_a_reader_finds_fields_by_number_and_refuses_another_type(spark: SparkSession) -> None:
     one, two, three = (version(number, text, "PROTOBUF") for number, text in ((1, V1), (2, V2), (3, V3)))
     price = b"\x32" + struct.pack("B", 1) + b"9"  # field 6 as a string
     values = [glue(one, AWS + written({"id": 5, "name": "n"})), glue(two, AWS + b"\x08\x06\xf2\x01\x01e")]
-    found = decode(spark, values, [one, two])
-    assert [(row.row["number_of_order"], row.row["name"], row.row["extra"]) for row in found if row.row] == [
+    results = decode(spark, values, [one, two])
+    assert [(row.row["number_of_order"], row.row["name"], row.row["extra"]) for row in results if row.row] == [
         (5, "n", ""),
         (6, "", "e"),
     ]
     values = [glue(one, AWS + written({"id": 5})), glue(three, AWS + b"\x08\x06"), glue(three, AWS + b"\x08\x06" + price)]
     settings = Decode(registry="tests", schema="things", reader=1)
-    assert [each.reason for each in decode(spark, values, [one, three], settings)] == [None, None, "UNDECODABLE"]
+    assert [result.reason for result in decode(spark, values, [one, three], settings)] == [None, None, "UNDECODABLE"]
 
 
 def test_a_declared_message_is_read_from_every_kind_of_frame(spark: SparkSession) -> None:
@@ -146,8 +146,8 @@ def test_a_declared_message_is_read_from_every_kind_of_frame(spark: SparkSession
     guid = b"\x01" + one.id.bytes
     values = [guid + index + payload, payload, guid + CONFLUENT + payload, guid + b"\x02\x00" + payload, b"\x03" + guid]
     headers = [{}, {"other": b"x", "__value_schema_id": guid + index}, {}, {}, {"__value_schema_id": b"short"}]
-    found = decode(spark, values, [one], settings, headers=headers)
-    assert [each.row or each.reason for each in found] == [
+    results = decode(spark, values, [one], settings, headers=headers)
+    assert [result.row or result.reason for result in results] == [
         {"id": 3},
         {"id": 3},
         "UNDECODABLE",
@@ -155,4 +155,4 @@ def test_a_declared_message_is_read_from_every_kind_of_frame(spark: SparkSession
         "WRONG_HEADER",
     ]
     bare = Decode(registry="tests", schema="things", message="shop.Another", frames="none")
-    assert [each.row for each in decode(spark, [payload], [one], bare)] == [{"id": 3}]
+    assert [result.row for result in decode(spark, [payload], [one], bare)] == [{"id": 3}]

@@ -71,15 +71,15 @@ def decode_to_files(
     versions = SchemaVersions(Listed([version(1, definition, data_format)]), Decode(registry="tests", schema="things"))
     versions.refresh()
     records = write_records(
-        spark, folder / "records.parquet", [glue(version(1, definition, data_format), each) for each in values]
+        spark, folder / "records.parquet", [glue(version(1, definition, data_format), data) for data in values]
     )
     frame = decoded(records, versions.plan(), branches=40, zlib=False)
     rows = frame.select("offset", "_reason", *body_columns(frame))
     rows = rows.select(*(field.name for field in rows.schema if not isinstance(field.dataType, NullType)))
     rows.write.mode("overwrite").parquet(f"file://{folder}/rows")
-    found = sorted(pq.read_table(folder / "rows").to_pylist(maps_as_pydicts="strict"), key=lambda row: row["offset"])
-    assert [row["_reason"] for row in found] == [None] * len(values)
-    return [{name: value for name, value in row.items() if name.startswith("f")} for row in found]
+    results = sorted(pq.read_table(folder / "rows").to_pylist(maps_as_pydicts="strict"), key=lambda row: row["offset"])
+    assert [row["_reason"] for row in results] == [None] * len(values)
+    return [{name: value for name, value in row.items() if name.startswith("f")} for row in results]
 
 
 def test_avro(spark: SparkSession, tmp_path: Path) -> None:
@@ -95,12 +95,12 @@ def test_avro(spark: SparkSession, tmp_path: Path) -> None:
     @FEW
     @given(rows)
     def check(records: list[tuple[Any, ...]]) -> None:
-        found = decode_to_files(spark, tmp_path, [written(each) for each in records], schema, "AVRO")
+        results = decode_to_files(spark, tmp_path, [written(record) for record in records], schema, "AVRO")
         expected = [
-            {f"f{number}": value for number, value in enumerate([*each[:-1], as_member(each[-1])]) if number}
-            for each in records
+            {f"f{number}": value for number, value in enumerate([*record[:-1], as_member(record[-1])]) if number}
+            for record in records
         ]
-        assert found == expected
+        assert results == expected
 
     check()
 
@@ -116,15 +116,17 @@ JSON_VALUES: list[st.SearchStrategy[Any]] = [
 def test_json(spark: SparkSession, tmp_path: Path) -> None:
     def column(number: int, value: Any) -> Any:
         if number == 6:
-            return [json.dumps(each) for each in value]
+            return [json.dumps(item) for item in value]
         return value if number not in (9, 11) or isinstance(value, str) else json.dumps(value, separators=(",", ":"))
 
     @FEW
     @given(st.lists(st.tuples(*JSON_VALUES), min_size=1, max_size=30))
     def check(records: list[tuple[Any, ...]]) -> None:
-        values = [json.dumps({f"f{number}": value for number, value in enumerate(each)}).encode() for each in records]
-        found = decode_to_files(spark, tmp_path, values, json_schema(), "JSON")
-        assert found == [{f"f{number}": column(number, value) for number, value in enumerate(each)} for each in records]
+        values = [json.dumps({f"f{number}": value for number, value in enumerate(record)}).encode() for record in records]
+        results = decode_to_files(spark, tmp_path, values, json_schema(), "JSON")
+        assert results == [
+            {f"f{number}": column(number, value) for number, value in enumerate(record)} for record in records
+        ]
 
     assert len(JSON_VALUES) == len(JSON)
     check()
@@ -160,8 +162,8 @@ def test_protobuf(spark: SparkSession, tmp_path: Path) -> None:
     @FEW
     @given(st.lists(st.tuples(*PROTOBUF_VALUES), min_size=1, max_size=30))
     def check(records: list[tuple[Any, ...]]) -> None:
-        found = decode_to_files(spark, tmp_path, [written(each) for each in records], protobuf_schema(), "PROTOBUF")
-        assert found == [{f"f{number}": value for number, value in enumerate(each)} for each in records]
+        results = decode_to_files(spark, tmp_path, [written(record) for record in records], protobuf_schema(), "PROTOBUF")
+        assert results == [{f"f{number}": value for number, value in enumerate(record)} for record in records]
 
     assert len(PROTOBUF_VALUES) == len(PROTOBUF)
     check()

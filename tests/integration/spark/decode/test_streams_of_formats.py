@@ -163,8 +163,8 @@ def test_the_schema_of_plain_documents_is_inferred_kept_and_extended(stream: Str
         stream.send(text.encode())
     report = stream.run(decode)
     assert (report.rows, report.dead) == (2, 1)
-    found = {row["id"]: {name: value for name, value in row.items() if value is not None} for row in stream.rows()}
-    assert found == {
+    results = {row["id"]: {name: value for name, value in row.items() if value is not None} for row in stream.rows()}
+    assert results == {
         1: {"id": 1, "place": {"x": 1, "y": None}, "tags": ["a"]},
         2: {"id": 2, "name": "n"},
         3: {"id": 3, "mixed": 1},

@@ -48,17 +48,17 @@ class Site:
             time.sleep(0.02)
         assert status["State"] == "SUCCEEDED", status.get("StateChangeReason")
         rows = athena.get_query_results(QueryExecutionId=started)["ResultSet"]["Rows"]
-        return [[each.get("VarCharValue") for each in row["Data"]] for row in rows[1:]]
+        return [[item.get("VarCharValue") for item in row["Data"]] for row in rows[1:]]
 
-    def expect(self, cell: str, wanted: Any, work: Callable[[], Any]) -> bool:
+    def expect(self, cell: str, expected: Any, work: Callable[[], Any]) -> bool:
         """Return whether ``work`` returns ``wanted``; what it does else is in ``errors``."""
         try:
-            found = work()
+            result = work()
         except Exception as error:  # noqa: BLE001 - one test tells of all cells
-            found = f"{type(error).__name__}: {str(error)[:300]}"
-        if found != wanted:
-            self.errors[cell] = str(found)
-        return bool(found == wanted)
+            result = f"{type(error).__name__}: {str(error)[:300]}"
+        if result != expected:
+            self.errors[cell] = str(result)
+        return bool(result == expected)
 
 
 @pytest.fixture(scope="module")
@@ -129,7 +129,7 @@ def _write(site: Site, cell: Cell, codec: str, dynamic: DynamicFrame) -> None:
 
 def _crawl(site: Site, cells: Sequence[Cell]) -> None:
     glue = site.server.client("glue")
-    targets = {"S3Targets": [{"Path": each.place} for each in cells]}
+    targets = {"S3Targets": [{"Path": cell.place} for cell in cells]}
     glue.create_crawler(Name="all", Role="etl", DatabaseName="files", Targets=targets)
     glue.start_crawler(Name="all")
     deadline = time.monotonic() + 120
@@ -152,7 +152,7 @@ def _by_spark(site: Site, cell: Cell) -> list[list[str]]:
 
 
 def _sorted(rows: Sequence[Any], *, headless: bool) -> list[list[str]]:
-    return sorted([str(each) for each in (row if headless else (row["id"], row["name"], row["x"]))] for row in rows)
+    return sorted([str(item) for item in (row if headless else (row["id"], row["name"], row["x"]))] for row in rows)
 
 
 def _by_library(site: Site, cell: Cell) -> list[dict[str, Any]]:

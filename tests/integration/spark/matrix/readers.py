@@ -24,8 +24,8 @@ def delta_rows(folder: Path) -> list[Row]:
     """Return the rows of the files that the table's log adds: nothing is removed here."""
     lines = [line for entry in sorted((folder / "_delta_log").glob("*.json")) for line in entry.read_text().splitlines()]
     actions = [json.loads(line) for line in lines]
-    assert not [each for each in actions if "remove" in each]
-    files = [str(folder / each["add"]["path"]) for each in actions if "add" in each]
+    assert not [action for action in actions if "remove" in action]
+    files = [str(folder / action["add"]["path"]) for action in actions if "add" in action]
     return list(ds.dataset(files, format="parquet").to_table().to_pylist())
 
 
@@ -49,8 +49,8 @@ def jdbc_rows(store_url: str, table: str) -> list[Row]:
     }
     connection = pg8000.native.Connection(str(url.username), **where)
     try:
-        found = connection.run(f'SELECT id, day, note, place FROM "{table}"')
-        return [dict(zip(("id", "day", "note", "place"), row, strict=True)) for row in found or ()]
+        result = connection.run(f'SELECT id, day, note, place FROM "{table}"')
+        return [dict(zip(("id", "day", "note", "place"), row, strict=True)) for row in result or ()]
     finally:
         connection.close()
 
@@ -59,16 +59,16 @@ def dynamodb_rows(client: Any, table: str) -> list[Row]:
     """Read by boto3, less the item's own mark of its batch; an attribute that is not there is a null."""
     read: Callable[[Any], Any] = TypeDeserializer().deserialize
     items = [item for page in client.get_paginator("scan").paginate(TableName=table) for item in page["Items"]]
-    found = [{"note": None, **{name: _plain(read(value)) for name, value in item.items()}} for item in items]
-    assert all(item.pop("penstock_batch") for item in found)
-    return found
+    results = [{"note": None, **{name: _plain(read(value)) for name, value in item.items()}} for item in items]
+    assert all(item.pop("penstock_batch") for item in results)
+    return results
 
 
 def _plain(value: Any) -> Any:
     if isinstance(value, dict):
-        return {name: _plain(each) for name, each in value.items()}
+        return {name: _plain(item) for name, item in value.items()}
     if isinstance(value, list):
-        return [_plain(each) for each in value]
+        return [_plain(item) for item in value]
     return int(value) if isinstance(value, Decimal) else value
 
 
@@ -79,12 +79,12 @@ def kafka_rows(broker: Broker, topic: str) -> list[Row]:
         place = TopicPartition(topic, 0, 0)
         _, end = consumer.get_watermark_offsets(place, timeout=30)
         consumer.assign([place])
-        found: list[Row] = []
+        results: list[Row] = []
         while consumer.position([place])[0].offset < end:
             for message in consumer.consume(1_000, timeout=1):
                 assert message.error() is None, message.error()
-                found.append(json.loads(message.value() or b""))
-        return found
+                results.append(json.loads(message.value() or b""))
+        return results
     finally:
         consumer.close()
 

@@ -70,7 +70,7 @@ class Site:
             "kafka": {"brokers": self.broker.bootstrap, "topic": topic, "key": ["id"], **sasl},
             "kinesis": stream,
         }
-        found: dict[str, Callable[[], list[readers.Row]]] = {
+        results: dict[str, Callable[[], list[readers.Row]]] = {
             "parquet": lambda: rows(self.lake, f"{name}/parquet"),
             "iceberg": lambda: readers.iceberg_rows(self.aws, self.s3_endpoint, f"matrix.{table}"),
             "delta": lambda: readers.delta_rows(self.lake / "lk" / name / "delta"),
@@ -79,7 +79,7 @@ class Site:
             "kafka": lambda: readers.kafka_rows(self.broker, topic),
             "kinesis": lambda: readers.kinesis_rows(client, f"to-{name}"),
         }
-        return {kind: {kind: section} for kind, section in sections.items()}, found
+        return {kind: {kind: section} for kind, section in sections.items()}, results
 
 
 @pytest.fixture(scope="module")
@@ -153,5 +153,5 @@ def test_every_sink_has_every_value(spark: SparkSession, site: Site, source: str
     accounts = rows(site.lake, f"{name}/{name}_accounts")
     for kind in KINDS:
         of_sink = [row for row in accounts if row["sink"] == kind]
-        for column, wanted in (("consumed", COUNT + 1), ("quarantined", 1), ("received", COUNT)):
-            assert sum(row[column] for row in of_sink) == wanted, (kind, column)
+        for column, expected in (("consumed", COUNT + 1), ("quarantined", 1), ("received", COUNT)):
+            assert sum(row[column] for row in of_sink) == expected, (kind, column)

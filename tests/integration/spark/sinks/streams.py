@@ -36,9 +36,9 @@ class StreamTarget(SinkTarget):
         return self.kinesis.records(self.name)
 
     def rows(self) -> list[tuple[int, str | None]]:
-        found = [json.loads(record["Data"]) for record in self.records()]
-        assert all(set(row) == {"id", "name"} for row in found)
-        return sorted((row["id"], row["name"]) for row in found)
+        results = [json.loads(record["Data"]) for record in self.records()]
+        assert all(set(row) == {"id", "name"} for row in results)
+        return sorted((row["id"], row["name"]) for row in results)
 
     def interrupted(self, writer: SinkWriter, batch: SinkBatch) -> None:
         # The stream takes the rest of the records, and its answer ends the batch.

@@ -56,10 +56,10 @@ def test_values_of_every_type_and_null(spark_utc: SparkSession, items_target: It
     assert set(empty) == {"id", "penstock_batch"}
     assert full["penstock_batch"] == {"S": f"{'0123456789abcdef' * 2}:000000000000"}
     for number, (kind, _, expected) in enumerate(VALUES):
-        found = full[f"c{number}"]
-        (value,) = found.values()
-        assert (sorted(value) if "SS" in found or "NS" in found else value) == next(iter(expected.values())), kind
-        assert list(found) == list(expected), kind
+        result = full[f"c{number}"]
+        (value,) = result.values()
+        assert (sorted(value) if "SS" in result or "NS" in result else value) == next(iter(expected.values())), kind
+        assert list(result) == list(expected), kind
 
 
 def test_an_earlier_batch_never_replaces_a_later_one(spark_utc: SparkSession, items_target: ItemsTarget) -> None:

@@ -24,16 +24,18 @@ KINDS = ("postgresql", "redshift", "items", "plain_items", "topic", "kinesis")
 
 @pytest.fixture(params=KINDS)
 def target(request: pytest.FixtureRequest) -> SinkTarget:
-    found: SinkTarget = request.getfixturevalue(f"{request.param}_target")
-    return found
+    sink_target: SinkTarget = request.getfixturevalue(f"{request.param}_target")
+    return sink_target
 
 
 def expected(target: SinkTarget, rows: dict[int, str], repeated: set[int]) -> bool:
     """Whether the sink has ``rows``; those of at-least-once sinks in ``repeated`` several times."""
-    found = Counter(target.rows())
+    counter = Counter(target.rows())
     if target.exactly_once:
-        return found == Counter(rows.items())
-    return set(found) == set(rows.items()) and all(number in repeated for (number, _), count in found.items() if count > 1)
+        return counter == Counter(rows.items())
+    return set(counter) == set(rows.items()) and all(
+        number in repeated for (number, _), count in counter.items() if count > 1
+    )
 
 
 def test_batches_append_and_a_replay_changes_nothing(spark_utc: SparkSession, target: SinkTarget) -> None:
@@ -41,7 +43,7 @@ def test_batches_append_and_a_replay_changes_nothing(spark_utc: SparkSession, ta
     writer.check()
     first, second = batch(spark_utc, numbered(0, 20)), batch(spark_utc, numbered(20, 10), 1)
     done = [writer.publish(first), writer.publish(second)]
-    assert [(each.rows, each.replayed) for each in done] == [(20, False), (10, False)]
+    assert [(published.rows, published.replayed) for published in done] == [(20, False), (10, False)]
     rows = {number: f"n{number}" for number in range(30)}
     assert expected(target, rows, set())
 

@@ -59,7 +59,7 @@ class Orders:
             "tags": ["a", "b"],
             **more,
         }
-        self._topic.send(frame(number, {"id": each, **order}) for each in ids)
+        self._topic.send(frame(number, {"id": id_, **order}) for id_ in ids)
 
     def run(self, example: str, secrets: Mapping[str, tuple[str, str]], **environment: str) -> RunReport:
         text = (EXAMPLES / example).read_text().replace("topic: orders\n", f"topic: {self._topic.name}\n")

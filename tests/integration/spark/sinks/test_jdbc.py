@@ -85,10 +85,10 @@ def test_values_of_every_type_come_back(spark_utc: SparkSession, request: pytest
     writer = checked(target, table="types")
     assert writer.publish(of(spark_utc.createDataFrame(rows, columns))).rows == 2
     assert target.run("SELECT * FROM types ORDER BY c0") == [[back for _, _, back in VALUES], [None] * len(VALUES)]
-    found = writer.table()
-    assert found is not None
+    struct_type = writer.table()
+    assert struct_type is not None
     kinds = [spark_utc.createDataFrame([], columns).schema]
-    assert changes(found, kinds[0], {}) == []
+    assert changes(struct_type, kinds[0], {}) == []
 
 
 def as_postgresql(target: DatabaseTarget) -> None:
@@ -189,10 +189,10 @@ def test_columns_are_added_widened_and_renamed(spark_utc: SparkSession, postgres
     )
     table = writer.table()
     assert table is not None
-    found = changes(table, wider.schema, {"title": ["name"]})
-    assert [type(each) for each in found] == [WidenType, RenameColumn, WidenType, AddColumn]
-    assert [writer.unsupported(each) for each in found] == [None] * 4
-    writer.evolve(found)
+    results = changes(table, wider.schema, {"title": ["name"]})
+    assert [type(item) for item in results] == [WidenType, RenameColumn, WidenType, AddColumn]
+    assert [writer.unsupported(item) for item in results] == [None] * 4
+    writer.evolve(results)
     writer.publish(of(wider, 1))
     assert postgresql_target.run("SELECT id, title, amount, nested, more FROM t ORDER BY id") == [
         [1, "a", Decimal("1.5000"), {"x": 1}, None],
@@ -234,11 +234,11 @@ def test_the_pages_types_are_those_of_new_tables(spark_utc: SparkSession, postgr
     assert len(pairs) >= 14
     columns = ", ".join(f"c{number} {kind}" for number, (kind, _) in enumerate(pairs))
     checked(postgresql_target).publish(of(spark_utc.createDataFrame([], columns)))
-    found = postgresql_target.run(
+    results = postgresql_target.run(
         "SELECT format_type(atttypid, atttypmod) FROM pg_attribute "
         "WHERE attrelid = 't'::regclass AND attnum > 0 ORDER BY attnum"
     )
-    assert [row[0] for row in found] == [column for _, column in pairs]
+    assert [row[0] for row in results] == [column for _, column in pairs]
 
 
 def test_markers_say_what_was_written(spark_utc: SparkSession, postgresql_target: DatabaseTarget) -> None:

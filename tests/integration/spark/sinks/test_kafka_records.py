@@ -87,8 +87,8 @@ def test_derived_schemas_are_registered_and_evolve(
     first, second = client.versions("sinks", "out")
     by_id = {message.value()[2:18]: message for message in topic_target.messages()}
     assert read(first.definition, by_id[first.id.bytes], b"\x03\x00" + first.id.bytes) == {"id": 1, "name": None}
-    found = read(second.definition, by_id[second.id.bytes], b"\x03\x00" + second.id.bytes)
-    assert found == {"id": 2, "name": "b", "price": None, "at": None, "tags": ["x", None]}
+    result = read(second.definition, by_id[second.id.bytes], b"\x03\x00" + second.id.bytes)
+    assert result == {"id": 2, "name": "b", "price": None, "at": None, "tags": ["x", None]}
     with pytest.raises(DataProblem, match="do not fit schema sinks/out"):
         writer.publish(batch(spark_utc, [("text", 0, 0)], 2, "id string, _partition int, _offset bigint"))
 

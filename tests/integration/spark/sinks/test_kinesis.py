@@ -80,8 +80,8 @@ def test_values_of_a_registered_schema_are_read_by_another_implementation(
 
     avro, json_schema = Registry(AVRO, "AVRO"), Registry(JSON, "JSON")
     writer(avro, "avro").publish(batch(spark_utc, [(1, "a", 0, 0), (2, None, 0, 1)]))
-    found = list(KinesisDeserializer(source=avro).records(kinesis_target.records()))
-    assert {each.partition_key: each.value for each in found} == {
+    kinesis_values = list(KinesisDeserializer(source=avro).records(kinesis_target.records()))
+    assert {kinesis_value.partition_key: kinesis_value.value for kinesis_value in kinesis_values} == {
         "1": {"name": "a", "at": None, "id": 1},
         "2": {"name": None, "at": None, "id": 2},
     }
@@ -95,7 +95,7 @@ def test_values_of_a_registered_schema_are_read_by_another_implementation(
         writer(json_schema, "json").publish(batch(spark_utc, [(9, "a", 0, 0)]))
     writer(json_schema, "json").publish(batch(spark_utc, [(5, "a", 0, 0)]))
     last = [record for record in kinesis_target.records() if record["PartitionKey"] == "5"]
-    assert [each.value for each in KinesisDeserializer(source=json_schema).records(last)] == [{"id": 5, "name": "a"}]
+    assert [record.value for record in KinesisDeserializer(source=json_schema).records(last)] == [{"id": 5, "name": "a"}]
     with pytest.raises(InvalidInput, match="schema shop/item is PROTOBUF"):
         writer(Registry("x", "PROTOBUF"), "avro").check()
 

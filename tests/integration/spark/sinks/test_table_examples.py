@@ -65,7 +65,9 @@ def _maintain(spark: SparkSession, example: str, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("PENSTOCK_BUCKET", "lk")
     (pipeline,), (sink,) = format_sinks(EXAMPLES / example)
     assert pipeline.sinks == (sink,)
-    return [report_line(each) for each in maintain(spark, sink, CompactionSettings(min_files=2), None)]
+    return [
+        report_line(procedure_report) for procedure_report in maintain(spark, sink, CompactionSettings(min_files=2), None)
+    ]
 
 
 def _steps(shop: Orders, example: str) -> None:

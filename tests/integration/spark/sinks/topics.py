@@ -37,13 +37,13 @@ class TopicTarget(SinkTarget):
         admin.create_topics([NewTopic(self.name, 2, 1)])[self.name].result(30)
 
     def connection(self, **more: Any) -> KafkaConnection:
-        found: dict[str, Any] = {
+        results: dict[str, Any] = {
             "brokers": self._broker.bootstrap,
             "security_protocol": "SASL_PLAINTEXT",
             "username": self._broker.username,
             "password": self._broker.password,
         }
-        return KafkaConnection(**{**found, **more})
+        return KafkaConnection(**{**results, **more})
 
     def writer(self, mode: WriteMode = "append", schemas: ValueSchemas | None = None, **more: Any) -> KafkaWriter:
         self._compacted = mode != "append"
@@ -59,7 +59,7 @@ class TopicTarget(SinkTarget):
             {**self._broker.client_settings, "group.id": "none", "enable.auto.commit": False, "log_level": 0}
         )
         try:
-            found: list[Any] = []
+            results: list[Any] = []
             for partition in (0, 1):
                 where = TopicPartition(self.name, partition, 0)
                 _, end = consumer.get_watermark_offsets(where, timeout=30)
@@ -69,9 +69,9 @@ class TopicTarget(SinkTarget):
                     message = consumer.poll(30)
                     assert message is not None, "the broker has fewer records than offsets"
                     assert message.error() is None
-                    found.append(message)
+                    results.append(message)
                     seen = int(message.offset() or 0) + 1
-            return found
+            return results
         finally:
             consumer.close()
 

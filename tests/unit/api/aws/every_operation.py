@@ -72,9 +72,9 @@ LAKE_FORMATION: Mapping[str, Any] = {
             *("GrantPermissions", "RevokePermissions", "ListPermissions"),
         )
     },
-    **{f"{each}LFTagExpressionRequest.Expression": _PAIRS for each in ("Create", "Update")},
-    **{f"Search{each}ByLFTagsRequest.Expression": _PAIRS for each in ("Databases", "Tables")},
-    **{f"{each}DataCellsFilterRequest.TableData": _FILTER for each in ("Create", "Update")},
+    **{f"{name}LFTagExpressionRequest.Expression": _PAIRS for name in ("Create", "Update")},
+    **{f"Search{name}ByLFTagsRequest.Expression": _PAIRS for name in ("Databases", "Tables")},
+    **{f"{name}DataCellsFilterRequest.TableData": _FILTER for name in ("Create", "Update")},
     "LFTags": _PAIRS,
     "TableCatalogId": ACCOUNT,
     "TagKey": "team",
@@ -90,7 +90,7 @@ VALUES: Mapping[str, Any] = {
     "CatalogName": "AwsDataCatalog",
     "Catalog": "AwsDataCatalog",
     "Compatibility": "BACKWARD",
-    **{f"{each}CrawlerRequest.Configuration": '{"Version":1.0}' for each in ("Create", "Update")},
+    **{f"{name}CrawlerRequest.Configuration": '{"Version":1.0}' for name in ("Create", "Update")},
     "ConnectionNameList": ["nobody"],
     "ConnectionProperties": {"KAFKA_BOOTSTRAP_SERVERS": "b:9092"},
     "ConnectionSchemaVersion": 1,
@@ -210,9 +210,9 @@ VALUES: Mapping[str, Any] = {
     "DeleteTableRequest.Name": "flights",
     "TableInput.Name": "flights",
     "PartitionKeys": [{"Name": "year", "Type": "string"}],
-    **{f"{each}CrawlerRequest.Name": "shelves" for each in ("Get", "Update", "Start", "Stop", "Delete")},
-    **{f"{each}ClassifierRequest.Name": "shelves" for each in ("Get", "Delete")},
-    **{f"{each}JsonClassifierRequest.JsonPath": "$[*]" for each in ("Create", "Update")},
+    **{f"{name}CrawlerRequest.Name": "shelves" for name in ("Get", "Update", "Start", "Stop", "Delete")},
+    **{f"{name}ClassifierRequest.Name": "shelves" for name in ("Get", "Delete")},
+    **{f"{name}JsonClassifierRequest.JsonPath": "$[*]" for name in ("Create", "Update")},
     "UpdateJsonClassifierRequest.Name": "shelves",
     **{f"{on}ClassifierRequest.{kind}Classifier": None for on in ("Create", "Update") for kind in ("Grok", "XML", "Csv")},
     **{f"CrawlerTargets.{kind}Targets": None for kind in ("Jdbc", "DynamoDB", "Catalog", "Iceberg", "Delta")},
@@ -229,7 +229,7 @@ STATISTICS = ("Binary", "Boolean", "Date", "Decimal", "Double", "Long", "String"
 KEPT = {
     "glue": {
         "ColumnStatistics", "ColumnStatisticsData", "DecimalNumber", "ResourceUri", "UserDefinedFunctionInput",
-        *(f"{each}ColumnStatisticsData" for each in STATISTICS),
+        *(f"{statistic}ColumnStatisticsData" for statistic in STATISTICS),
         "DataLakePrincipal", "DatabaseIdentifier", "DatabaseInput", "Order", "PartitionInput",
         "PhysicalConnectionRequirements", "PrincipalPermissions",
         *(f"{verb}{kind}ClassifierRequest" for verb in ("Create", "Update") for kind in ("Csv", "Grok", "XML")),
@@ -249,13 +249,13 @@ class World:
     endpoints: EndpointTable
 
     def served(self, service: str) -> Iterator[Endpoint]:
-        for each in self.services.operations:
-            if each.service == service:
-                for operation in each.handlers:
+        for operation_set in self.services.operations:
+            if operation_set.service == service:
+                for operation in operation_set.handlers:
                     model = self.endpoints._services[service].model
-                    found = self.endpoints.get(f"{model.target_prefix}.{operation}")
-                    assert found is not None
-                    yield found
+                    endpoint = self.endpoints.get(f"{model.target_prefix}.{operation}")
+                    assert endpoint is not None
+                    yield endpoint
 
     def ask(self, endpoint: Endpoint, request: Mapping[str, Any]) -> Mapping[str, Any]:
         context = RequestContext(
@@ -265,7 +265,7 @@ class World:
         return called(endpoint.handler, request, context)
 
     def call(self, service: str, operation: str, **request: Any) -> Mapping[str, Any]:
-        endpoint = next(each for each in self.served(service) if each.operation == operation)
+        endpoint = next(item for item in self.served(service) if item.operation == operation)
         return self.ask(endpoint, request)
 
 
@@ -321,13 +321,13 @@ def whole(model: ServiceModel, shape: str, name: str, *, declared: bool = True, 
     match described["type"]:
         case "structure":
             made = {
-                each: VALUES.get(f"{shape}.{each}", VALUES.get(each))
-                if declared and (each in VALUES or f"{shape}.{each}" in VALUES)
-                else whole(model, member["shape"], each, declared=declared, depth=depth + 1)
-                for each, member in described["members"].items()
-                if depth < 8 and (members_of(model.name).serves(shape, each) or not declared)
+                item: VALUES.get(f"{shape}.{item}", VALUES.get(item))
+                if declared and (item in VALUES or f"{shape}.{item}" in VALUES)
+                else whole(model, member["shape"], item, declared=declared, depth=depth + 1)
+                for item, member in described["members"].items()
+                if depth < 8 and (members_of(model.name).serves(shape, item) or not declared)
             }
-            return {each: value for each, value in made.items() if value is not None}
+            return {item: value for item, value in made.items() if value is not None}
         case "list":
             return [whole(model, described["member"]["shape"], name, declared=declared, depth=depth + 1)]
         case "map":

@@ -70,10 +70,10 @@ class Loopback:
             sent.append(message)
 
         asyncio.run(self._app(scope, receive, send))
-        status = next(each["status"] for each in sent if each["type"] == "http.response.start")
-        found: Any = {k.decode(): v.decode() for each in sent if "headers" in each for k, v in each["headers"]}
-        data = b"".join(each.get("body", b"") for each in sent)
-        return AWSResponse(request.url, status, found, Body(data))
+        status = next(entry["status"] for entry in sent if entry["type"] == "http.response.start")
+        result: Any = {k.decode(): v.decode() for entry in sent if "headers" in entry for k, v in entry["headers"]}
+        data = b"".join(entry.get("body", b"") for entry in sent)
+        return AWSResponse(request.url, status, result, Body(data))
 
 
 def loopback_client(service: str, app: AwsApp | S3App) -> Any:
@@ -94,7 +94,7 @@ def loopback_client(service: str, app: AwsApp | S3App) -> Any:
 def sample(shape: Shape, depth: int = 0) -> Any:
     """A value with every member that ``shape`` has."""
     if isinstance(shape, StructureShape):
-        return {name: sample(each, depth + 1) for name, each in shape.members.items()} if depth < 8 else {}
+        return {name: sample(member, depth + 1) for name, member in shape.members.items()} if depth < 8 else {}
     if isinstance(shape, ListShape):
         return [sample(shape.member, depth + 1)]
     if isinstance(shape, MapShape):

@@ -93,9 +93,9 @@ SAMPLE = {
 
 @pytest.mark.parametrize(("service", "operation"), SERVED)
 def test_each_operation_has_its_resources(service: str, operation: str) -> None:
-    found = resources_of(service, operation, SAMPLE, CONTEXT)
-    assert (found == EVERYTHING) == (operation in WITHOUT[service])
-    assert found
+    results = resources_of(service, operation, SAMPLE, CONTEXT)
+    assert (results == EVERYTHING) == (operation in WITHOUT[service])
+    assert results
 
 
 def test_each_route_of_confluents_api_has_its_actions() -> None:
@@ -185,8 +185,8 @@ def test_resources_of_other_services() -> None:
 def test_a_search_of_logs_is_authorized_on_the_group_and_on_each_stream_that_it_names() -> None:
     group = f"arn:aws:logs:us-east-1:{A}:log-group:/g:log-stream:"
     for more, streams in (({}, ()), ({"logStreamNamePrefix": "jr_"}, ()), ({"logStreamNames": ["a", "b"]}, ("a", "b"))):
-        found = resources_of("logs", "FilterLogEvents", {"logGroupName": "/g", **more}, CONTEXT)
-        assert list(found) == [group, *(f"{group}{each}" for each in streams)]
+        results = resources_of("logs", "FilterLogEvents", {"logGroupName": "/g", **more}, CONTEXT)
+        assert list(results) == [group, *(f"{group}{stream}" for stream in streams)]
     assert resources_of("logs", "GetLogEvents", {"logGroupName": "/g", "logStreamName": "a"}, CONTEXT) == (f"{group}a",)
     assert resources_of("logs", "DescribeLogStreams", {"logGroupName": "/g"}, CONTEXT) == (group,)
     every = resources_of("logs", "DescribeLogGroups", {"logGroupNamePrefix": "/g"}, CONTEXT)
@@ -263,6 +263,6 @@ def test_a_role_of_another_account_cannot_be_passed(role: str) -> None:
     ],
 )
 def test_athenas_metadata_is_glues(operation: str, request_: dict[str, str], action: str, resources: list[str]) -> None:
-    found = extra_actions("athena", operation, {"CatalogName": "AwsDataCatalog", **request_}, CONTEXT)
-    assert [(each, list(arns)) for each, arns in found] == [(action, resources)]
+    results = extra_actions("athena", operation, {"CatalogName": "AwsDataCatalog", **request_}, CONTEXT)
+    assert [(name, list(arns)) for name, arns in results] == [(action, resources)]
     assert extra_actions("athena", "StartQueryExecution", {"QueryString": "SELECT 1"}, CONTEXT) == []

@@ -88,7 +88,7 @@ def _members(
     yield "= {}", {}
     for name, member in members.items():
         if name in value:
-            yield f"without {name}", {each: item for each, item in value.items() if each != name}
+            yield f"without {name}", {entry: item for entry, item in value.items() if entry != name}
         if name in value or model.shapes[member["shape"]]["type"] == "string":
             for what, other in _variants(model, member["shape"], value.get(name), depth + 1):
                 yield f"{name} {what}", {**value, name: other}

@@ -39,8 +39,8 @@ def lookup() -> Callable[..., Any]:
     with acting(Actor(principal="arn:aws:iam::000000000000:user/ana", client="192.0.2.7")):
         service.registries.create("r")
         for name in ("a", "b"):
-            wanted = NewSchema(registry="r", name=name, data_format="AVRO", compatibility=CompatibilityMode.NONE)
-            service.schemas.create(wanted)
+            expected = NewSchema(registry="r", name=name, data_format="AVRO", compatibility=CompatibilityMode.NONE)
+            service.schemas.create(expected)
     with acting(Actor(principal="arn:aws:iam::000000000000:user/bo")):
         for kind in ("int", "long", "string"):
             register(service, SchemaKey("r", "a"), f'"{kind}"')
@@ -57,10 +57,10 @@ def names(answer: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def test_the_newest_change_comes_first(lookup: Callable[..., Any]) -> None:
-    found = lookup()
-    assert names(found)[0] == ("RegisterSchemaVersion", "schema/r/a")
-    assert names(found)[-1] == ("CreateRegistry", "registry/r")
-    assert len(found["Events"]) == 6
+    result = lookup()
+    assert names(result)[0] == ("RegisterSchemaVersion", "schema/r/a")
+    assert names(result)[-1] == ("CreateRegistry", "registry/r")
+    assert len(result["Events"]) == 6
 
 
 def test_an_event_has_caller_operation_time_and_address(lookup: Callable[..., Any]) -> None:

@@ -74,7 +74,7 @@ class Scheduled(World):
             name="ben",
             id="AIDABEN",
             created=NOON,
-            inline={str(number): allow(each) for number, each in enumerate(actions)},
+            inline={str(number): allow(action) for number, action in enumerate(actions)},
         )
         if denied is not None:
             user = replace(user, inline={**user.inline, "d": allow(denied).replace("Allow", "Deny")})

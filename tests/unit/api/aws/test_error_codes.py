@@ -53,9 +53,9 @@ def classes() -> list[type[PenstockError]]:
 
 def test_each_code_is_one_of_awss(classes: list[type[PenstockError]]) -> None:
     known = modelled() | COMMON
-    assert [each.__name__ for each in classes if "aws_code" in each.__dict__ and each.aws_code not in known] == []
+    assert [class_.__name__ for class_ in classes if "aws_code" in class_.__dict__ and class_.aws_code not in known] == []
 
 
 def test_each_class_says_what_it_is(classes: list[type[PenstockError]]) -> None:
     assert len(classes) > 50
-    assert [each.__name__ for each in classes if not each.__doc__] == []
+    assert [class_.__name__ for class_ in classes if not class_.__doc__] == []

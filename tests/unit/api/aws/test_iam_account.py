@@ -59,14 +59,16 @@ def test_everything_of_an_account_at_once(client: Client) -> None:
     policy = iam.create_policy(PolicyName="read", PolicyDocument=DOCUMENT)["Policy"]["Arn"]
     iam.attach_role_policy(RoleName="etl", PolicyArn=policy)
     iam.attach_role_policy(RoleName="etl", PolicyArn="arn:aws:iam::aws:policy/AdministratorAccess")
-    found = iam.get_account_authorization_details()
-    assert [(each["UserName"], each["GroupList"]) for each in found["UserDetailList"]] == [("ana", ["readers"])]
-    assert found["GroupDetailList"][0]["GroupPolicyList"][0]["PolicyName"] == "own"
-    (role,) = found["RoleDetailList"]
+    result = iam.get_account_authorization_details()
+    assert [(user_detail["UserName"], user_detail["GroupList"]) for user_detail in result["UserDetailList"]] == [
+        ("ana", ["readers"])
+    ]
+    assert result["GroupDetailList"][0]["GroupPolicyList"][0]["PolicyName"] == "own"
+    (role,) = result["RoleDetailList"]
     assert role["AssumeRolePolicyDocument"] == json.loads(TRUST)
-    assert [each["InstanceProfileName"] for each in role["InstanceProfileList"]] == ["machine"]
-    assert {each["PolicyName"] for each in found["Policies"]} == {"read", "AdministratorAccess"}
-    assert found["Policies"][0]["PolicyVersionList"][0]["IsDefaultVersion"] is True
+    assert [instance_profile["InstanceProfileName"] for instance_profile in role["InstanceProfileList"]] == ["machine"]
+    assert {item["PolicyName"] for item in result["Policies"]} == {"read", "AdministratorAccess"}
+    assert result["Policies"][0]["PolicyVersionList"][0]["IsDefaultVersion"] is True
     pages = iam.get_paginator("get_account_authorization_details").paginate(
         Filter=["Role", "LocalManagedPolicy"], PaginationConfig={"PageSize": 1}
     )
@@ -101,7 +103,10 @@ def test_only_its_own_operations_create_and_delete_a_service_linked_role(client:
 
 
 def _decisions(answer: Any) -> list[tuple[str, str]]:
-    return [(each["EvalActionName"], each["EvalDecision"]) for each in answer["EvaluationResults"]]
+    return [
+        (evaluation_result["EvalActionName"], evaluation_result["EvalDecision"])
+        for evaluation_result in answer["EvaluationResults"]
+    ]
 
 
 def test_a_principals_policies_are_simulated(client: Client) -> None:
@@ -147,7 +152,10 @@ def test_given_policies_are_simulated_page_by_page(client: Client) -> None:
         CallerArn=f"arn:aws:iam::{ACCOUNT}:user/ana",
         ResourceArns=["arn:aws:s3:::home/ana/x", "arn:aws:s3:::home/bob/x"],
     )
-    assert [each["EvalDecision"] for each in answer["EvaluationResults"]] == ["allowed", "implicitDeny"]
+    assert [evaluation_result["EvalDecision"] for evaluation_result in answer["EvaluationResults"]] == [
+        "allowed",
+        "implicitDeny",
+    ]
     assert _code(iam.simulate_custom_policy, **{**given, "ActionNames": ["nonsense"]}) == "InvalidInput"
     assert _code(iam.simulate_custom_policy, **{**given, "PolicyInputList": ["{"]}) == "MalformedPolicyDocument"
     many = [f"glue:Get{number}" for number in range(1_001)]

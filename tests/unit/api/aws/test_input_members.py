@@ -56,10 +56,10 @@ _ICEBERG = {
     "WriteOrder": {"OrderId": 1, "Fields": [_SORTED]},
 }
 VARIANTS: Mapping[str, tuple[Mapping[str, Any], ...]] = {
-    "GrantPermissions": tuple({**_ENTRY, "Resource": each} for each in _RESOURCES),
+    "GrantPermissions": tuple({**_ENTRY, "Resource": resource} for resource in _RESOURCES),
     **{
-        f"Batch{each}Permissions": ({"Entries": [{**_ENTRY, "Id": "1", "Resource": {"Database": {"Name": "air"}}}]},)
-        for each in ("Grant", "Revoke")
+        f"Batch{name}Permissions": ({"Entries": [{**_ENTRY, "Id": "1", "Resource": {"Database": {"Name": "air"}}}]},)
+        for name in ("Grant", "Revoke")
     },
     "ListPermissions": ({"ResourceType": "TABLE", "Principal": {"DataLakePrincipalIdentifier": "p"}},),
     "RegisterResource": (_LOCATION, {**_LOCATION, "UseServiceLinkedRole": True}),
@@ -119,8 +119,8 @@ def idle(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 
 
 def input_shape(endpoint: Endpoint) -> str | None:
-    found: str | None = endpoint.service.model.operations[endpoint.operation].get("input", {}).get("shape")
-    return found
+    result: str | None = endpoint.service.model.operations[endpoint.operation].get("input", {}).get("shape")
+    return result
 
 
 def requests(endpoint: Endpoint) -> Iterator[dict[str, Any]]:
@@ -132,7 +132,7 @@ def requests(endpoint: Endpoint) -> Iterator[dict[str, Any]]:
     yield from map(dict, VARIANTS.get(endpoint.operation, ()))
     required = set(model.shapes[shape].get("required", ())) & set(request)
     for name in set(request) - required:
-        yield {each: value for each, value in request.items() if each != name}
+        yield {item: value for item, value in request.items() if item != name}
     yield {name: request[name] for name in required}
 
 
@@ -141,8 +141,8 @@ ORDER = ("Create", "Put", "Get", "List", "Batch", "Search", "Update", "Attach", 
 
 def position(endpoint: Endpoint) -> tuple[int, bool, str]:
     """Return a sort key: deletions last, those of databases after the others, so that other operations find resources."""
-    found = [index for index, verb in enumerate(ORDER) if endpoint.operation.startswith(verb)]
-    return found[0] if found else ORDER.index("Update"), "Database" in endpoint.operation, endpoint.operation
+    indexes = [index for index, verb in enumerate(ORDER) if endpoint.operation.startswith(verb)]
+    return indexes[0] if indexes else ORDER.index("Update"), "Database" in endpoint.operation, endpoint.operation
 
 
 @pytest.mark.parametrize("service", SERVICES)
@@ -173,7 +173,7 @@ def test_declared_members_belong_to_requests(idle: World, service: str) -> None:
         assert set(names) <= set(model.shapes[shape]["members"]), shape
     for shape, harmless in declared.harmless.items():
         assert not set(harmless) & declared.read.get(shape, set()), f"{shape} is read and harmless"
-        assert all(each.reason.endswith(".") for each in harmless.values())
+        assert all(item.reason.endswith(".") for item in harmless.values())
 
 
 def unserved(endpoint: Endpoint, shape: str, seen: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
@@ -183,10 +183,10 @@ def unserved(endpoint: Endpoint, shape: str, seen: tuple[str, ...] = ()) -> Iter
         case "structure" if shape not in seen:
             for name, member in described["members"].items():
                 if members_of(endpoint.service.model.name).serves(shape, name):
-                    found = unserved(endpoint, member["shape"], (*seen, shape))
+                    results = unserved(endpoint, member["shape"], (*seen, shape))
                 else:
-                    found = ((name, value) for value in refusable(endpoint.service.model, shape, name))
-                yield from ((refused, {name: value}) for refused, value in found)
+                    results = ((name, value) for value in refusable(endpoint.service.model, shape, name))
+                yield from ((refused, {name: value}) for refused, value in results)
         case "list":
             yield from ((name, [value]) for name, value in unserved(endpoint, described["member"]["shape"], seen))
         case "map":
@@ -240,7 +240,7 @@ def test_the_recorded_members_are_those_of_the_models() -> None:
 
 
 def test_a_member_that_a_later_botocore_brings_is_refused(idle: World) -> None:
-    (endpoint,) = (each for each in idle.served("glue") if each.operation == "CreateRegistry")
+    (endpoint,) = (item for item in idle.served("glue") if item.operation == "CreateRegistry")
     model = endpoint.service.model
     shape = model.shapes["CreateRegistryInput"]
     later = {**shape, "members": {**shape["members"], "Replicas": {"shape": "NameString"}}}
@@ -271,14 +271,14 @@ def test_harmless_members_may_be_sent(idle: World) -> None:
             for name, harmless in members_of(service).harmless.get(shape or "", {}).items():
                 value = whole(model, model.shapes[shape or ""]["members"][name]["shape"], name, declared=False)
                 checker = endpoint.service.compiler.checker(shape or "")
-                for each in harmless.values or [value]:
-                    assert name in checker(wire_value({name: each}), "", [])
+                for item in harmless.values or [value]:
+                    assert name in checker(wire_value({name: item}), "", [])
                     sent.add(name)
     assert {"AuditContext", "QuerySessionContext", "EnableHybrid", "IncludeStatusDetails"} <= sent
 
 
 def test_a_structure_that_is_not_enabled_asks_for_nothing(idle: World) -> None:
-    (endpoint,) = (each for each in idle.served("athena") if each.operation == "StartQueryExecution")
+    (endpoint,) = (item for item in idle.served("athena") if item.operation == "StartQueryExecution")
     off = {"ResultReuseByAgeConfiguration": {"Enabled": False, "MaxAgeInMinutes": 60}}
     endpoint.check({"QueryString": "SELECT 1", "ResultReuseConfiguration": off})
 

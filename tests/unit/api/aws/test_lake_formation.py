@@ -19,10 +19,12 @@ def _principal(name: str) -> dict[str, str]:
 
 
 def _grants(client: Client, table: str) -> dict[str, list[str]]:
-    found = client("lakeformation").list_permissions(Resource={"Table": {"DatabaseName": "shop", "Name": table}})
+    permissions = client("lakeformation").list_permissions(Resource={"Table": {"DatabaseName": "shop", "Name": table}})
     return {
-        each["Principal"]["DataLakePrincipalIdentifier"]: each["Permissions"]
-        for each in found["PrincipalResourcePermissions"]
+        principal_resource_permission["Principal"]["DataLakePrincipalIdentifier"]: principal_resource_permission[
+            "Permissions"
+        ]
+        for principal_resource_permission in permissions["PrincipalResourcePermissions"]
     }
 
 
@@ -33,9 +35,10 @@ def test_without_authentication_no_caller_locks_itself_out(client: Client) -> No
     lake.create_lf_tag(TagKey="team", TagValues=["ops"])
     resource: dict[str, Any] = {"Catalog": {}}
     lake.grant_permissions(Principal=_principal(READER), Resource=resource, Permissions=["DESCRIBE"])
-    assert [each["LastUpdatedBy"] for each in lake.list_permissions()["PrincipalResourcePermissions"]] == [
-        f"arn:aws:iam::{ACCOUNT}:root"
-    ]
+    assert [
+        principal_resource_permission["LastUpdatedBy"]
+        for principal_resource_permission in lake.list_permissions()["PrincipalResourcePermissions"]
+    ] == [f"arn:aws:iam::{ACCOUNT}:root"]
     lake.revoke_permissions(Principal=_principal(READER), Resource=resource, Permissions=["DESCRIBE"])
     lake.put_data_lake_settings(DataLakeSettings={"DataLakeAdmins": []})
     assert lake.get_data_lake_settings()["DataLakeSettings"]["DataLakeAdmins"] == []
@@ -78,8 +81,8 @@ def test_tags_that_are_not_there_are_left_out_and_failures_name_the_catalog(clie
     table: dict[str, Any] = {"Table": {"DatabaseName": "shop", "Name": "orders"}}
 
     def tags(resource: dict[str, Any]) -> dict[str, Any]:
-        found = lake.get_resource_lf_tags(Resource=resource)
-        return {name: value for name, value in found.items() if name != "ResponseMetadata"}
+        resource_lf_tags = lake.get_resource_lf_tags(Resource=resource)
+        return {name: value for name, value in resource_lf_tags.items() if name != "ResponseMetadata"}
 
     assert tags(database) == tags(table) == {}
     lake.create_lf_tag(TagKey="team", TagValues=["ops"])

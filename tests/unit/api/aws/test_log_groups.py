@@ -46,7 +46,7 @@ def test_groups_are_listed_page_by_page_with_those_of_runs(client: Client) -> No
     for name in ("b", "a", "c"):
         logs.create_log_group(logGroupName=name)
     pages = logs.get_paginator("describe_log_groups").paginate(PaginationConfig={"PageSize": 2})
-    assert [each["logGroupName"] for page in pages for each in page["logGroups"]] == [*RUNS, "a", "b", "c"]
+    assert [log_group["logGroupName"] for page in pages for log_group in page["logGroups"]] == [*RUNS, "a", "b", "c"]
 
 
 @pytest.mark.parametrize(

@@ -200,7 +200,7 @@ def _with(user: Any, text: str | None) -> Any:
 
 def test_athenas_reads_of_the_catalog_are_authorized_when_it_reads(world: World) -> None:
     text = allow("athena:*"), allow("glue:GetTable")
-    statements = [json.loads(each)["Statement"] for each in text]
+    statements = [json.loads(name)["Statement"] for name in text]
     both = json.dumps({"Version": "2012-10-17", "Statement": statements})
     world.store.change_entity(EntityKind.USER, A, "ana", "PutUserPolicy", lambda user: _with(user, both))
     context = _athena(ANA)
@@ -244,7 +244,7 @@ def test_a_search_of_logs_leaves_the_events_of_a_denied_stream_out(world: World,
     request = {"logGroupName": "/aws-glue/jobs/output"}
     handler, _ = world.authorizer.authorize(Events(), request, context)
     answer = called(handler, request, context)
-    assert [each["logStreamName"] for each in answer["events"]] == ["jr_shown"]
+    assert [event["logStreamName"] for event in answer["events"]] == ["jr_shown"]
     assert answer["nextToken"] == "m/2:1"
 
 
@@ -261,8 +261,10 @@ def test_denied_groups_and_streams_of_logs_are_not_in_lists(world: World) -> Non
         context = _athena(ANA)._replace(service="logs", operation=operation)
         handler, _ = world.authorizer.authorize(Lists(), request, context)
         shown[operation] = called(handler, request, context)
-    assert [each["logGroupName"] for each in shown["DescribeLogGroups"]["logGroups"]] == ["/aws-glue/jobs/output"]
-    assert [each["arn"] for each in shown["DescribeLogStreams"]["logStreams"]] == [f"{group}/output:log-stream:jr_shown"]
+    assert [log_group["logGroupName"] for log_group in shown["DescribeLogGroups"]["logGroups"]] == ["/aws-glue/jobs/output"]
+    assert [log_stream["arn"] for log_stream in shown["DescribeLogStreams"]["logStreams"]] == [
+        f"{group}/output:log-stream:jr_shown"
+    ]
 
 
 @dataclass(frozen=True)
@@ -270,8 +272,8 @@ class Lists:
     def handler(self, _request: Mapping[str, Any], _context: RequestContext) -> Mapping[str, Any]:
         stream = f"arn:aws:logs:us-east-1:{A}:log-group:/aws-glue/jobs/output:log-stream"
         return {
-            "logGroups": [{"logGroupName": f"/aws-glue/jobs/{each}"} for each in ("error", "output")],
-            "logStreams": [{"arn": f"{stream}:{each}"} for each in ("jr_hidden", "jr_shown")],
+            "logGroups": [{"logGroupName": f"/aws-glue/jobs/{name}"} for name in ("error", "output")],
+            "logStreams": [{"arn": f"{stream}:{name}"} for name in ("jr_hidden", "jr_shown")],
         }
 
 

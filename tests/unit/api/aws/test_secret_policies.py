@@ -75,10 +75,10 @@ def test_rotation_rules_as_terraform_sends_them(client: Client) -> None:
     rules = {"AutomaticallyAfterDays": 30, "Duration": "3h"}
     asked: dict[str, Any] = {"SecretId": "db", "RotationLambdaARN": FUNCTION, "RotationRules": rules}
     assert "VersionId" not in secrets.rotate_secret(**asked, RotateImmediately=False)
-    found = secrets.describe_secret(SecretId="db")
-    assert (found["RotationEnabled"], found["RotationLambdaARN"], found["RotationRules"]) == (True, FUNCTION, rules)
-    assert timedelta(days=29) < found["NextRotationDate"] - datetime.now(UTC) <= timedelta(days=30)
-    assert list(found["VersionIdsToStages"].values()) == [["AWSCURRENT"]]
+    secret = secrets.describe_secret(SecretId="db")
+    assert (secret["RotationEnabled"], secret["RotationLambdaARN"], secret["RotationRules"]) == (True, FUNCTION, rules)
+    assert timedelta(days=29) < secret["NextRotationDate"] - datetime.now(UTC) <= timedelta(days=30)
+    assert list(secret["VersionIdsToStages"].values()) == [["AWSCURRENT"]]
     assert secrets.rotate_secret(SecretId="db")["VersionId"]
     assert secrets.describe_secret(SecretId="db")["RotationRules"] == rules
     secrets.cancel_rotate_secret(SecretId="db")

@@ -36,14 +36,18 @@ def tagging(client: Client, tmp_path: Path) -> Any:
 
 def _names(tagging: Any, **asked: Any) -> list[str]:
     pages = tagging.get_paginator("get_resources").paginate(**asked)
-    return [each["ResourceARN"].split(":", 5)[5] for page in pages for each in page["ResourceTagMappingList"]]
+    return [
+        resource_tag_mapping["ResourceARN"].split(":", 5)[5]
+        for page in pages
+        for resource_tag_mapping in page["ResourceTagMappingList"]
+    ]
 
 
 def test_resources_of_all_services_are_found_by_their_tags(tagging: Any) -> None:
     ops = [{"Key": "team", "Values": ["ops"]}]
-    found = _names(tagging, TagFilters=ops, ResourcesPerPage=2)
-    secret = next(name for name in found if name.startswith("secret:db-"))
-    assert found == [
+    names = _names(tagging, TagFilters=ops, ResourcesPerPage=2)
+    secret = next(name for name in names if name.startswith("secret:db-"))
+    assert names == [
         *("datacatalog/own", "workgroup/etl", "dataQualityRuleset/checks"),
         *("database/air", "schema/shop/order", "workflow/nightly"),
         *("log-group:/app", "lake", secret),
@@ -60,7 +64,7 @@ def test_tags_are_changed_by_the_services_own_operations(tagging: Any, client: C
     group = f"arn:aws:logs:us-east-1:{ACCOUNT}:log-group:/app"
     arns = [f"{GLUE}:database/air", group, f"{GLUE}:job/nobody", "arn:aws:s3:::lake"]
     failed = tagging.tag_resources(ResourceARNList=arns, Tags={"cost": "1"})["FailedResourcesMap"]
-    assert {name: each["StatusCode"] for name, each in failed.items()} == {arns[2]: 400, arns[3]: 400}
+    assert {name: item["StatusCode"] for name, item in failed.items()} == {arns[2]: 400, arns[3]: 400}
     assert client("glue").get_tags(ResourceArn=arns[0])["Tags"] == {"team": "ops", "cost": "1"}
     assert tagging.untag_resources(ResourceARNList=arns[:2], TagKeys=["cost", "team"])["FailedResourcesMap"] == {}
     assert client("logs").list_tags_for_resource(resourceArn=arns[1])["tags"] == {}

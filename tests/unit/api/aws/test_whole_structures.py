@@ -18,43 +18,43 @@ def test_structures_that_are_kept_come_back_whole(world: World) -> None:
 
     database = made("DatabaseInput", Name="whole")
     world.call("glue", "CreateDatabase", DatabaseInput=database)
-    found = world.call("glue", "GetDatabase", Name="whole")["Database"]
-    assert {name: found[name] for name in database} == database
+    result = world.call("glue", "GetDatabase", Name="whole")["Database"]
+    assert {name: result[name] for name in database} == database
 
     table = made("TableInput", Name="whole")
     world.call("glue", "CreateTable", DatabaseName="whole", TableInput=table)
-    found = world.call("glue", "GetTable", DatabaseName="whole", Name="whole")["Table"]
-    assert {name: found[name] for name in table} == table
+    result = world.call("glue", "GetTable", DatabaseName="whole", Name="whole")["Table"]
+    assert {name: result[name] for name in table} == table
 
     partition = made("PartitionInput", Values=["a"])
     world.call("glue", "CreatePartition", DatabaseName="whole", TableName="whole", PartitionInput=partition)
-    found = world.call("glue", "GetPartition", DatabaseName="whole", TableName="whole", PartitionValues=["a"])["Partition"]
-    assert {name: found[name] for name in partition} == partition
+    result = world.call("glue", "GetPartition", DatabaseName="whole", TableName="whole", PartitionValues=["a"])["Partition"]
+    assert {name: result[name] for name in partition} == partition
 
     connection = made("ConnectionInput", Name="whole")
     world.call("glue", "CreateConnection", ConnectionInput=connection)
-    found = world.call("glue", "GetConnection", Name="whole")["Connection"]
-    assert {name: found[name] for name in connection} == connection
+    result = world.call("glue", "GetConnection", Name="whole")["Connection"]
+    assert {name: result[name] for name in connection} == connection
 
     crawled_come_back(world, made)
 
     crawler = {**made("CreateCrawlerRequest"), "Name": "whole"}
     world.call("glue", "CreateCrawler", **crawler)
-    found = world.call("glue", "GetCrawler", Name="whole")["Crawler"]
-    assert found["Targets"]["S3Targets"] == crawler["Targets"]["S3Targets"]
+    result = world.call("glue", "GetCrawler", Name="whole")["Crawler"]
+    assert result["Targets"]["S3Targets"] == crawler["Targets"]["S3Targets"]
     # Tags are GetTags', and the catalog is the account's.
     compared = set(crawler) - {"Targets", "Tags", "CatalogId", "Schedule"}
-    assert found["Schedule"] == {"ScheduleExpression": crawler["Schedule"], "State": "SCHEDULED"}
-    assert {name: found[name] for name in compared} == {name: crawler[name] for name in compared}
+    assert result["Schedule"] == {"ScheduleExpression": crawler["Schedule"], "State": "SCHEDULED"}
+    assert {name: result[name] for name in compared} == {name: crawler[name] for name in compared}
 
     reference = {"SchemaId": {"RegistryName": "shop", "SchemaName": "order"}, "SchemaVersionNumber": 1}
     by_id = {"SchemaVersionId": world.call("glue", "GetSchemaVersion", SchemaId=reference["SchemaId"],
                                            SchemaVersionNumber={"VersionNumber": 1})["SchemaVersionId"]}  # fmt: skip
-    for name, each in (("by_name", reference), ("by_id", by_id)):
-        storage = {"SchemaReference": each}
+    for name, item in (("by_name", reference), ("by_id", by_id)):
+        storage = {"SchemaReference": item}
         world.call("glue", "CreateTable", DatabaseName="whole", TableInput={"Name": name, "StorageDescriptor": storage})
-        found = world.call("glue", "GetTable", DatabaseName="whole", Name=name)["Table"]
-        assert found["StorageDescriptor"]["SchemaReference"] == each
+        result = world.call("glue", "GetTable", DatabaseName="whole", Name=name)["Table"]
+        assert result["StorageDescriptor"]["SchemaReference"] == item
 
     for kind in STATISTICS:
         member = f"{kind}ColumnStatisticsData"
@@ -64,14 +64,14 @@ def test_structures_that_are_kept_come_back_whole(world: World) -> None:
         for suffix, place in (("ForTable", home), ("ForPartition", {**home, "PartitionValues": ["a"]})):
             answer = world.call("glue", f"UpdateColumnStatistics{suffix}", **place, ColumnStatisticsList=[given])
             assert answer["Errors"] == []
-            found = world.call("glue", f"GetColumnStatistics{suffix}", **place, ColumnNames=[given["ColumnName"]])
-            assert found["ColumnStatisticsList"] == [given]
+            result = world.call("glue", f"GetColumnStatistics{suffix}", **place, ColumnNames=[given["ColumnName"]])
+            assert result["ColumnStatisticsList"] == [given]
 
     function = made("UserDefinedFunctionInput")
     world.call("glue", "CreateUserDefinedFunction", DatabaseName="whole", FunctionInput=function)
-    wanted = {"DatabaseName": "whole", "FunctionName": function["FunctionName"]}
-    found = world.call("glue", "GetUserDefinedFunction", **wanted)["UserDefinedFunction"]
-    assert function.items() <= found.items()
+    expected = {"DatabaseName": "whole", "FunctionName": function["FunctionName"]}
+    result = world.call("glue", "GetUserDefinedFunction", **expected)["UserDefinedFunction"]
+    assert function.items() <= result.items()
 
     optimizer_comes_back(world, {**made("TableOptimizerConfiguration"), "enabled": True})
     assert KEPT["glue"] <= seen
@@ -124,8 +124,8 @@ def classifiers_come_back(world: World, made: Callable[..., dict[str, Any]]) -> 
         for verb in ("Create", "Update"):
             given = made(f"{verb}{kind}ClassifierRequest", Name=f"whole{kind}", **settings)
             world.call("glue", f"{verb}Classifier", **{f"{kind}Classifier": given})
-            found = world.call("glue", "GetClassifier", Name=f"whole{kind}")["Classifier"][f"{kind}Classifier"]
-            assert given.items() <= found.items()
+            result = world.call("glue", "GetClassifier", Name=f"whole{kind}")["Classifier"][f"{kind}Classifier"]
+            assert given.items() <= result.items()
 
 
 TARGETS: Mapping[str, Mapping[str, Any]] = {
@@ -145,5 +145,5 @@ def targets_come_back(world: World, made: Callable[..., dict[str, Any]]) -> None
         targets = {f"{kind}Targets": [made(f"{kind}Target", **settings)]}
         policy = {"DeleteBehavior": "LOG"}
         world.call("glue", "CreateCrawler", Name=f"of{kind}", Role="reader", Targets=targets, SchemaChangePolicy=policy)
-        found = world.call("glue", "GetCrawler", Name=f"of{kind}")["Crawler"]["Targets"]
-        assert {member: each for member, each in found.items() if each} == targets
+        result = world.call("glue", "GetCrawler", Name=f"of{kind}")["Crawler"]["Targets"]
+        assert {member: item for member, item in result.items() if item} == targets

@@ -151,8 +151,8 @@ class Histories(RuleBasedStateMachine):
         answer = self.api.register(subject, schema)
         assert self.ids.setdefault(schema, answer["id"]) == answer["id"]
         self.numbers[subject] = max(self.numbers.get(subject, 0), answer["version"])
-        found = self.api.post(f"/subjects/{subject}", schema=schema)[1]
-        assert (found["id"], found["version"]) == (answer["id"], answer["version"])
+        result = self.api.post(f"/subjects/{subject}", schema=schema)[1]
+        assert (result["id"], result["version"]) == (answer["id"], answer["version"])
 
     @rule(subject=st.sampled_from("st"), number=st.integers(1, 4), permanent=st.sampled_from(["", "?permanent=true"]))
     def delete_version(self, subject: str, number: int, permanent: str) -> None:
@@ -191,7 +191,7 @@ class Histories(RuleBasedStateMachine):
 
     @invariant()
     def listings_agree(self) -> None:
-        listed = {(each["subject"], each["version"]) for each in self.api.get("/schemas")[1]}
+        listed = {(item["subject"], item["version"]) for item in self.api.get("/schemas")[1]}
         _, subjects = self.api.get("/subjects")
         assert {subject for subject, _ in listed} == set(subjects)
         for subject in subjects:

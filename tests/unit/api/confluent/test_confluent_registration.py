@@ -73,8 +73,8 @@ def test_refuses_in_every_format(api: ConfluentApi, schema_type: str, old: str, 
     api.register("s", old, schemaType=schema_type)
     status, answer = api.post("/subjects/s/versions", schema=new, schemaType=schema_type)
     assert (status, answer["error_code"]) == (409, 409)
-    assert any(path in each["path"] for each in answer["incompatibilities"])
-    assert all(each["rule"] in answer["message"] for each in answer["incompatibilities"])
+    assert any(path in incompatibility["path"] for incompatibility in answer["incompatibilities"])
+    assert all(incompatibility["rule"] in answer["message"] for incompatibility in answer["incompatibilities"])
 
 
 def test_java_gets_the_error_without_members_that_it_cannot_read(api: ConfluentApi) -> None:
@@ -174,8 +174,8 @@ def test_metadata_goes_on_with_the_next_version(api: ConfluentApi) -> None:
 def test_the_latest_version_with_metadata(api: ConfluentApi) -> None:
     api.register("s", V1, metadata=OWNED)
     api.register("s", V2, metadata=OTHER)
-    found = api.get("/subjects/s/metadata?key=owner&value=ana&key=email&value=a%40b")[1]
-    assert (found["version"], found["schema"]) == (1, V1)
+    result = api.get("/subjects/s/metadata?key=owner&value=ana&key=email&value=a%40b")[1]
+    assert (result["version"], result["schema"]) == (1, V1)
     assert api.get("/subjects/s/metadata")[1]["version"] == 2
     assert api.refused("GET", "/subjects/s/metadata?key=owner&value=nobody") == (404, 40403)
     assert api.refused("GET", "/subjects/x/metadata?key=owner&value=ana") == (404, 40401)
@@ -225,8 +225,8 @@ def test_a_schema_without_text(api: ConfluentApi, empty: dict[str, Any]) -> None
     assert api.refused("POST", "/subjects/s", empty) == (404, 40403)
     assert api.refused("POST", "/compatibility/subjects/s/versions/latest", empty) == (422, 42201)
     made = api.call("POST", "/subjects/s/versions", {**empty, "metadata": {"properties": {"owner": "ana"}}})[1]
-    found = api.get(f"/subjects/s/versions/{made['version']}")[1]
-    assert (found["version"], found["schema"], found["metadata"]) == (2, V1, {"properties": {"owner": "ana"}})
+    result = api.get(f"/subjects/s/versions/{made['version']}")[1]
+    assert (result["version"], result["schema"], result["metadata"]) == (2, V1, {"properties": {"owner": "ana"}})
     api.put("/mode/t", mode="IMPORT")
     assert api.refused("POST", "/subjects/t/versions", {**empty, "id": 7, "version": 1}) == (422, 42201)
 

@@ -35,9 +35,9 @@ def test_an_id_belongs_to_its_subjects(api: ConfluentApi) -> None:
     assert api.get("/schemas/ids/1/subjects?offset=1&limit=1") == (200, ["c"])
     # A consumer names the subject of its topic, and others register by another strategy: the id is found all the same.
     assert api.get("/schemas/ids/1/schema?subject=b") == api.get("/schemas/ids/1/schema")
-    found = api.get("/schemas/ids/1?subject=b")[1]
+    result = api.get("/schemas/ids/1?subject=b")[1]
     # SchemaString with a subject says whose it is.
-    assert found == api.get("/schemas/ids/1")[1] | {"subject": "a", "version": 1}
+    assert result == api.get("/schemas/ids/1")[1] | {"subject": "a", "version": 1}
     assert api.get("/schemas/ids/1?subject=:.:") == api.get("/schemas/ids/1")
     assert set(api.get("/schemas/ids/1?subject=b", user_agent="Java/11")[1]) == {"schema", "schemaType"}
     assert api.get("/schemas/ids/1/subjects?subject=b") == (200, ["a", "c"])
@@ -77,13 +77,13 @@ def test_lists_all_schemas(api: ConfluentApi) -> None:
     api.register(":.ctx:b", V1)
     status, everything = api.get("/schemas")
     assert status == 200
-    assert [(each["subject"], each["version"]) for each in everything] == [(":.ctx:b", 1), ("a", 1), ("a", 2)]
+    assert [(item["subject"], item["version"]) for item in everything] == [(":.ctx:b", 1), ("a", 1), ("a", 2)]
     assert everything[1]["schema"] == V1
-    assert [each["version"] for each in api.get("/schemas?latestOnly=true&subjectPrefix=a")[1]] == [2]
-    assert [each["version"] for each in api.get("/schemas?subjectPrefix=a&offset=1&limit=1")[1]] == [2]
+    assert [item["version"] for item in api.get("/schemas?latestOnly=true&subjectPrefix=a")[1]] == [2]
+    assert [item["version"] for item in api.get("/schemas?subjectPrefix=a&offset=1&limit=1")[1]] == [2]
     api.delete("/subjects/a/versions/1")
-    assert [each["version"] for each in api.get("/schemas?subjectPrefix=a")[1]] == [2]
-    assert [each["version"] for each in api.get("/schemas?subjectPrefix=a&deleted=true")[1]] == [1, 2]
+    assert [item["version"] for item in api.get("/schemas?subjectPrefix=a")[1]] == [2]
+    assert [item["version"] for item in api.get("/schemas?subjectPrefix=a&deleted=true")[1]] == [1, 2]
 
 
 def test_names_the_types(api: ConfluentApi) -> None:
@@ -118,7 +118,7 @@ def test_contexts_are_apart(api: ConfluentApi) -> None:
     assert api.get(f"/schemas/ids/{other['id']}?subject=:.ctx:")[1]["schema"] == V2
     assert api.refused("GET", f"/contexts/.ctx/schemas/ids/{first['id']}") == (404, 40403)
     assert api.refused("GET", f"/schemas/ids/{other['id']}") == (404, 40403)
-    assert [each["subject"] for each in api.get("/contexts/.ctx/schemas")[1]] == [":.ctx:s"]
+    assert [item["subject"] for item in api.get("/contexts/.ctx/schemas")[1]] == [":.ctx:s"]
     assert api.get("/contexts/.ctx/contexts") == (200, [".", ".ctx"])
     path = "/contexts/.ctx/compatibility/subjects/s/versions/latest"
     assert api.post(path, schema=BROKEN) == (200, {"is_compatible": False})
@@ -145,8 +145,8 @@ def test_references_lead_into_other_contexts(api: ConfluentApi) -> None:
     api.register(":.ctx:a", V1)
     api.register(":.ctx:v", uses, references=[inside])
     # In full, so that clients of either URL find it.
-    found = api.get("/contexts/.ctx/subjects/v/versions/1")[1]["references"]
-    assert found == [{**inside, "subject": ":.ctx:a"}]
+    result = api.get("/contexts/.ctx/subjects/v/versions/1")[1]["references"]
+    assert result == [{**inside, "subject": ":.ctx:a"}]
 
 
 def test_deletes_empty_contexts(api: ConfluentApi) -> None:

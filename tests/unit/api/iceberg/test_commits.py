@@ -26,7 +26,7 @@ from penstock.store.sql.lakeformation import SqlLakeFormationStore
 from penstock.testing.sqlite import new_database
 
 SCHEMA = {"type": "struct", "fields": [{"id": 1, "name": "id", "type": "long", "required": False}]}
-HANDLERS = {each.name: each.handler for each in routes()}
+HANDLERS = {route.name: route.handler for route in routes()}
 
 
 class Store(SqlCatalogStore):

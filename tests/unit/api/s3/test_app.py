@@ -28,13 +28,13 @@ class _BrokenAudit:
 
 
 def open_files(folder: Path) -> list[str]:
-    found = []
-    for each in Path("/proc/self/fd").iterdir():
+    result = []
+    for item in Path("/proc/self/fd").iterdir():
         try:
-            found.append(str(each.readlink()))
+            result.append(str(item.readlink()))
         except FileNotFoundError:  # the one that lists the folder
             continue
-    return [path for path in found if path.startswith(str(folder) + os.sep)]
+    return [path for path in result if path.startswith(str(folder) + os.sep)]
 
 
 async def answer_of(app: S3App, method: str, path: str, query: bytes = b"", body: bytes = b"") -> tuple[int, bytes]:
@@ -91,6 +91,6 @@ def test_an_object_that_cannot_be_removed_is_reported_with_those_that_were(
         status, body = asyncio.run(answer_of(app, "POST", "/bucket", b"delete", f"<Delete>{named}</Delete>".encode()))
     finally:
         work.close()
-    assert (status, sorted(each.name for each in (store.root / "bucket").iterdir())) == (200, ["stuck"])
+    assert (status, sorted(path.name for path in (store.root / "bucket").iterdir())) == (200, ["stuck"])
     assert b"<Error><Key>stuck</Key><Code>InternalError</Code>" in body
     assert body.count(b"<Deleted>") == 2

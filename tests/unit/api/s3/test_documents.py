@@ -44,8 +44,8 @@ def test_a_tag_of_many_attributes_is_malformed() -> None:
 def test_a_document_of_many_slices_is_read_whole() -> None:
     keys = [f"{number:04d}" + "k" * 1_000 for number in range(1_000)]
     document = "<Delete>" + "".join(f"<Object><Key>{key}</Key></Object>" for key in keys) + "</Delete>"
-    found = parse_xml(document.encode(), service_model().shape_for("Delete"), elements=2_001)  # type: ignore[arg-type]
-    assert [each["Key"] for each in found["Objects"]] == keys
+    xml = parse_xml(document.encode(), service_model().shape_for("Delete"), elements=2_001)  # type: ignore[arg-type]
+    assert [object_["Key"] for object_ in xml["Objects"]] == keys
 
 
 def test_documents_are_parsed_one_at_a_time_and_off_the_event_loop() -> None:

@@ -73,7 +73,7 @@ STORED = [
 ]
 
 
-@pytest.mark.parametrize("case", STORED, ids=lambda each: str(each[0]))
+@pytest.mark.parametrize("case", STORED, ids=lambda item: str(item[0]))
 def test_a_setting_is_stored_answered_and_removed(s3: Any, case: tuple[Any, ...]) -> None:
     put, document, get, found, delete, gone = case
     getattr(s3, put)(Bucket="shop", **document)

@@ -40,7 +40,7 @@ OTHERS = {"DeleteBucketWebsite": "DeleteBucketWebsite"}
 
 
 def _expected(operation: str) -> str:
-    verb = next(each for each in ("Get", "Put", "Delete") if operation.startswith(each))
+    verb = next(name for name in ("Get", "Put", "Delete") if operation.startswith(name))
     read, write = ACTIONS[operation.removeprefix(verb)]
     return OTHERS.get(operation, read if verb == "Get" else write)
 

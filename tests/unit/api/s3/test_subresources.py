@@ -40,13 +40,13 @@ def test_no_subresource_is_answered_for_the_whole_bucket_or_object(value: str) -
     wrong = {
         case: operation for case, operation in answered.items() if operation in PLAIN and (operation, case[2]) not in OWN
     }
-    assert wrong == ({} if not value else {case: each for case, each in wrong.items() if case[2] == "nonsense"})
+    assert wrong == ({} if not value else {case: name for case, name in wrong.items() if case[2] == "nonsense"})
 
 
 def test_each_operation_of_the_model_is_found_by_its_own_query() -> None:
-    found = {_operation(method, depth, {name: ""}) for method, depth, name in _cases()}
-    assert {"GetBucketTagging", "PutObjectAcl", "DeleteBucketCors", "GetObjectTorrent", "ListObjectVersions"} <= found
-    assert "CreateSession" not in found
+    results = {_operation(method, depth, {name: ""}) for method, depth, name in _cases()}
+    assert {"GetBucketTagging", "PutObjectAcl", "DeleteBucketCors", "GetObjectTorrent", "ListObjectVersions"} <= results
+    assert "CreateSession" not in results
     assert "session" in subresources()
     assert "CreateSession" in service_model().operation_names
 

@@ -25,9 +25,9 @@ def rule(text: str) -> Rule:
 
 
 def condition(text: str) -> Condition:
-    found = rule(f"RowCount {text}").condition
-    assert found is not None
-    return found
+    result = rule(f"RowCount {text}").condition
+    assert result is not None
+    return result
 
 
 @pytest.mark.parametrize(
@@ -46,8 +46,8 @@ def condition(text: str) -> Condition:
     ],
 )
 def test_numbers_fulfil_conditions(text: str, fulfil: Sequence[float], others: Sequence[float]) -> None:
-    assert [holds(condition(text), each) for each in fulfil] == [True] * len(fulfil)
-    assert [holds(condition(text), each) for each in others] == [False] * len(others)
+    assert [holds(condition(text), item) for item in fulfil] == [True] * len(fulfil)
+    assert [holds(condition(text), item) for item in others] == [False] * len(others)
     assert not holds(condition(text), float("nan"))
 
 
@@ -117,7 +117,7 @@ def test_without_earlier_values_there_is_no_number() -> None:
 
 
 def test_a_dynamic_rule_is_evaluated_with_its_numbers() -> None:
-    found = rule('RowCount between 0.5 * avg(last(2)) and 10 where "a > 1"')
-    assert found.condition is not None
-    known = with_numbers(found.condition, lambda _: [4.0, 6.0])
-    assert evaluated_text(found, known) == 'RowCount between 2.5 and 10.0 where "a > 1"'
+    result = rule('RowCount between 0.5 * avg(last(2)) and 10 where "a > 1"')
+    assert result.condition is not None
+    known = with_numbers(result.condition, lambda _: [4.0, 6.0])
+    assert evaluated_text(result, known) == 'RowCount between 2.5 and 10.0 where "a > 1"'

@@ -9,7 +9,7 @@ from penstock.glue.quality.publishing import Options, read_options
 
 
 def test_options_of_scripts_that_glue_studio_writes() -> None:
-    found = read_options(
+    options = read_options(
         {
             "dataQualityEvaluationContext": "EvaluateDataQuality_node1",
             "enableDataQualityCloudWatchMetrics": True,
@@ -21,7 +21,7 @@ def test_options_of_scripts_that_glue_studio_writes() -> None:
             "dataQualityResultsPublishing.strategy": "BEST_EFFORT",
         },
     )
-    assert found == Options(context="EvaluateDataQuality_node1")
+    assert options == Options(context="EvaluateDataQuality_node1")
     assert read_options(None, None) == Options()
     both = {"performanceTuning.caching": "cache_input", "compositeRuleEvaluation.method": "row"}
     assert read_options({}, both) == Options(cached=True, row_level=True)

@@ -95,7 +95,7 @@ def test_composites_nest() -> None:
 
 
 def test_a_document_has_sections_comments_and_analyzers() -> None:
-    found = parse(
+    ruleset = parse(
         """
         # which frames there are is said by the script
         DataSources = { "primary": "orders", "additional": [ "customers", { "x": "y" } ] }
@@ -106,8 +106,12 @@ def test_a_document_has_sections_comments_and_analyzers() -> None:
         Analyzers = [ Completeness "id", ColumnCorrelation "a" "b", RowCount ]
         """
     )
-    assert [rule.text for rule in found.rules] == ['IsComplete "id"', "RowCount > 0"]
-    assert [each.text for each in found.analyzers] == ['Completeness "id"', 'ColumnCorrelation "a" "b"', "RowCount"]
+    assert [rule.text for rule in ruleset.rules] == ['IsComplete "id"', "RowCount > 0"]
+    assert [analyzer.text for analyzer in ruleset.analyzers] == [
+        'Completeness "id"',
+        'ColumnCorrelation "a" "b"',
+        "RowCount",
+    ]
     assert parse("Rules = [ ]").rules == ()
 
 

@@ -173,8 +173,8 @@ def test_spoiled_requirements_are_refused() -> None:
 
 @pytest.mark.parametrize("version", ["1", "2", "3", "x"])
 def test_spoiled_schemas_specs_and_orders_are_refused(version: str) -> None:
-    wanted = {"schema": NESTED, "spec": UPDATES[4]["spec"], "order": UPDATES[6]["sort-order"]}
-    for spoiled_one in all_spoiled(wanted):
+    expected = {"schema": NESTED, "spec": UPDATES[4]["spec"], "order": UPDATES[6]["sort-order"]}
+    for spoiled_one in all_spoiled(expected):
         with contextlib.suppress(PenstockError):
             new_table(
                 spoiled_one.get("schema"),

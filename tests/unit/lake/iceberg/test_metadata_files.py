@@ -45,9 +45,9 @@ def snapshots(count: int) -> dict[str, Any]:
 
 @pytest.mark.parametrize("packed", [False, True])
 def test_a_table_of_ten_thousand_snapshots_is_read(put: Put, packed: bool) -> None:
-    wanted = snapshots(10_000)
-    content = orjson.dumps(wanted)
-    assert put(gzip.compress(content) if packed else content).read(LOCATION) == wanted
+    expected = snapshots(10_000)
+    content = orjson.dumps(expected)
+    assert put(gzip.compress(content) if packed else content).read(LOCATION) == expected
 
 
 @pytest.mark.parametrize(

@@ -61,17 +61,17 @@ def test_an_identical_schema_spec_or_order_is_not_added_again() -> None:
     ]
     once = after(a_table(), *updates)
     assert (len(once["schemas"]), once["current-schema-id"]) == (1, 0)
-    assert [each["spec-id"] for each in once["partition-specs"]] == [0, 1]
+    assert [item["spec-id"] for item in once["partition-specs"]] == [0, 1]
     assert once["partition-specs"][1]["fields"][0]["field-id"] == 1000
     assert (once["default-spec-id"], once["last-partition-id"]) == (1, 1000)
-    assert [each["order-id"] for each in once["sort-orders"]] == [0, 1]
+    assert [item["order-id"] for item in once["sort-orders"]] == [0, 1]
     assert apply_updates(once, updates, metadata_location="x") is None
 
 
 def test_a_new_schema_gets_the_next_id_whatever_the_client_guessed() -> None:
     extra = {"id": 3, "name": "x", "type": "int", "required": False}
     changed = after(a_table(), {"action": "add-schema", "schema": {**schema(ID, NAME, extra), "schema-id": 0}})
-    assert [each["schema-id"] for each in changed["schemas"]] == [0, 1]
+    assert [item["schema-id"] for item in changed["schemas"]] == [0, 1]
     assert changed["last-column-id"] == 3
 
 
@@ -86,11 +86,11 @@ def test_removing_a_property_that_is_gone_is_no_error() -> None:
 def test_the_snapshot_log_has_what_was_current_and_no_gap() -> None:
     table = after(a_table(), snapshot(1), main(1))
     table = after(table, snapshot(2, **{"parent-snapshot-id": 1}), main(2), snapshot(3), main(3))
-    assert [each["snapshot-id"] for each in table["snapshot-log"]] == [1, 3]
+    assert [item["snapshot-id"] for item in table["snapshot-log"]] == [1, 3]
     table = after(table, snapshot(4), main(4))
     table = after(table, {"action": "remove-snapshots", "snapshot-ids": [3, 99]})
-    assert [each["snapshot-id"] for each in table["snapshot-log"]] == [4]
-    assert [each["snapshot-id"] for each in table["snapshots"]] == [1, 2, 4]
+    assert [item["snapshot-id"] for item in table["snapshot-log"]] == [4]
+    assert [item["snapshot-id"] for item in table["snapshots"]] == [1, 2, 4]
 
 
 def test_removed_snapshots_take_refs_and_statistics_with_them() -> None:
@@ -268,7 +268,7 @@ def test_requirements_of_tables_that_do_not_exist() -> None:
 def test_only_referenced_snapshots_are_shown() -> None:
     tag = {"action": "set-snapshot-ref", "ref-name": "old", "type": "tag", "snapshot-id": 1}
     table = after(a_table(), snapshot(1), main(1), tag, snapshot(2), main(2), snapshot(3), main(3))
-    assert [each["snapshot-id"] for each in referenced_only(written(table))["snapshots"]] == [1, 3]
+    assert [item["snapshot-id"] for item in referenced_only(written(table))["snapshots"]] == [1, 3]
 
 
 @pytest.mark.parametrize(

@@ -58,7 +58,7 @@ def _numbered(kind: Any, ids: Any) -> Any:
     if kind["type"] == "struct":
         return {
             **kind,
-            "fields": [{**each, "type": _numbered(each["type"], ids), "id": next(ids)} for each in kind["fields"]],
+            "fields": [{**field, "type": _numbered(field["type"], ids), "id": next(ids)} for field in kind["fields"]],
         }
     if kind["type"] == "list":
         return {**kind, "element": _numbered(kind["element"], ids), "element-id": next(ids)}
@@ -76,7 +76,7 @@ def models(table: dict[str, Any]) -> TableMetadata:
 
 
 def same(ours: TableMetadata, theirs: TableMetadata) -> None:
-    one, other = (each.model_dump(exclude=_CLOCK | {"table_uuid"}) for each in (ours, theirs))
+    one, other = (item.model_dump(exclude=_CLOCK | {"table_uuid"}) for item in (ours, theirs))
     assert one == other
 
 

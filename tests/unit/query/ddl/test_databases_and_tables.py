@@ -166,7 +166,7 @@ def test_refusals_are_worded_as_athenas(done: Ask, refused: Ask, catalog: Catalo
     actual = refused(sql).reason
     assert actual is not None
     assert actual.startswith(reason)
-    assert [each.name for each in catalog.tables("db")] == ["carriers"]
+    assert [table.name for table in catalog.tables("db")] == ["carriers"]
 
 
 def test_columns_and_properties_are_changed(catalog: CatalogService, rows: Rows, done: Ask) -> None:
@@ -182,7 +182,7 @@ def test_columns_and_properties_are_changed(catalog: CatalogService, rows: Rows,
         Column(name="carrier", type="string"),
     ]
     done("ALTER TABLE carriers REPLACE COLUMNS (carrier string)")
-    assert [each.name for each in catalog.table("db", "carriers").storage.columns] == ["carrier"]
+    assert [column.name for column in catalog.table("db", "carriers").storage.columns] == ["carrier"]
     done("ALTER TABLE carriers SET TBLPROPERTIES ('classification'='parquet', 'x'='1')")
     done("ALTER TABLE carriers UNSET TBLPROPERTIES ('x')")
     assert catalog.table("db", "carriers").parameters["classification"] == "parquet"
@@ -206,7 +206,7 @@ STORED AS PARQUET LOCATION 's3://lake/flights/'"""
 
 
 def values(catalog: CatalogService) -> list[list[str]]:
-    return [list(each.values) for each in catalog.partitions("db", "flights")]
+    return [list(partition.values) for partition in catalog.partitions("db", "flights")]
 
 
 def test_repair_adds_the_partitions_of_the_lake_and_reports_them(
@@ -234,7 +234,7 @@ def test_partitions_are_added_dropped_renamed_and_moved(
     done("ALTER TABLE flights ADD PARTITION (month=1, year='2013') PARTITION (year=2013, month=2) LOCATION 's3://lake/two/'")
     assert values(catalog) == [["2013", "1"], ["2013", "2"]]
     parts = catalog.partitions("db", "flights")
-    assert [each.storage.location for each in parts] == ["s3://lake/flights/year=2013/month=1", "s3://lake/two/"]
+    assert [part.storage.location for part in parts] == ["s3://lake/flights/year=2013/month=1", "s3://lake/two/"]
     assert parts[0].storage.serde_info == catalog.table("db", "flights").storage.serde_info
     twice = "ALTER TABLE flights ADD PARTITION (year=2013, month=3) PARTITION (year=2013, month=2)"
     reason = refused(twice).reason

@@ -29,7 +29,7 @@ def test_the_plan_names_the_engine_and_each_tables_route(rows: Rows, done: Ask) 
     explained = done("EXPLAIN SELECT * FROM carriers")
     assert (explained.type, explained.substatement) == ("UTILITY", "EXPLAIN")
     assert explained.statistics.scanned_bytes == 0
-    assert [each.name for each in explained.columns] == ["Query Plan"]
+    assert [column.name for column in explained.columns] == ["Query Plan"]
 
 
 def test_formats_and_types(rows: Rows) -> None:

@@ -54,7 +54,7 @@ def test_refusals(service: QueryService, done: Ask, refused: Ask, sql: str, reas
     actual = refused(sql).reason
     assert actual is not None
     assert actual.startswith(reason)
-    assert [each.name for each in service.prepared.list("primary", limit=10).items] == ["p"]
+    assert [item.name for item in service.prepared.list("primary", limit=10).items] == ["p"]
 
 
 def test_parameters_are_counted(done: Ask) -> None:

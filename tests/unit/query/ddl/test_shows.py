@@ -82,7 +82,7 @@ def test_properties_and_functions(rows: Rows, ask: Ask) -> None:
     assert texts(rows, "SHOW TBLPROPERTIES carriers('x')") == [["x", "Table db.carriers does not have property: x"]]
     assert [row[0] for row in texts(rows, "SHOW FUNCTIONS LIKE 'date_t%'")] == ["date_trunc"]
     shown = ask("SHOW FUNCTIONS")
-    assert [each.name for each in shown.columns][:2] == ["Function", "Return Type"]
+    assert [column.name for column in shown.columns][:2] == ["Function", "Return Type"]
     assert shown.substatement == "SHOW_FUNCTIONS"
 
 
@@ -140,7 +140,7 @@ def test_tables_without_classes_are_described(catalog: CatalogService, rows: Row
 
 def test_default_is_added_with_its_first_table(catalog: CatalogService, rows: Rows, done: Ask) -> None:
     assert rows("SHOW TABLES", database="default") == []
-    assert "default" not in [each.name for each in catalog.databases()]
+    assert "default" not in [database.name for database in catalog.databases()]
     done("CREATE EXTERNAL TABLE first (a int) LOCATION 's3://lake/first/'", database="default")
     done("CREATE VIEW default.second AS SELECT 1 AS a")
     assert rows("SHOW TABLES", database="default") == [["first"], ["second"]]
@@ -154,7 +154,7 @@ STATS = """SELECT * FROM (VALUES
 def test_statistics_are_those_of_the_rows(ask: Ask, rows: Rows) -> None:
     shown = ask(f"SHOW STATS FOR ({STATS})")
     assert (shown.type, shown.substatement) == ("UTILITY", "SHOW_STATS")
-    assert [each.name for each in shown.columns] == [
+    assert [column.name for column in shown.columns] == [
         *("column_name", "data_size", "distinct_values_count", "nulls_fraction", "row_count", "low_value", "high_value")
     ]
     assert rows(f"SHOW STATS FOR ({STATS})") == [

@@ -24,7 +24,7 @@ def tables(done: Ask) -> None:
 
 def store(catalog: CatalogService, name: str, text: str, columns: Sequence[tuple[str, str]] = (("x", "int"),)) -> None:
     """Put a view into the catalog as other clients do."""
-    storage = StorageDescriptor(columns=[Column(name=each, type=type_) for each, type_ in columns])
+    storage = StorageDescriptor(columns=[Column(name=item, type=type_) for item, type_ in columns])
     catalog.create_table("db", TableInput(name=name, storage=storage, table_type="VIRTUAL_VIEW", view_original_text=text))
 
 
@@ -49,7 +49,7 @@ def test_a_view_is_stored_as_athena_stores_it(catalog: CatalogService, done: Ask
     view = catalog.table("db", "busy")
     assert (view.table_type, view.view_expanded_text) == ("VIRTUAL_VIEW", "/* Presto View */")
     assert view.parameters == {"presto_view": "true", "comment": "Presto View"}
-    assert [(each.name, each.type) for each in view.storage.columns] == [
+    assert [(column.name, column.type) for column in view.storage.columns] == [
         ("carrier", "string"),
         ("n", "bigint"),
         ("mean", "decimal(10,2)"),
@@ -64,7 +64,7 @@ def test_a_view_is_stored_as_athena_stores_it(catalog: CatalogService, done: Ask
     document = json.loads(base64.b64decode(text.removeprefix("/* Presto View: ").removesuffix(" */")))
     assert document["originalSql"].startswith("SELECT carrier, count(*) AS n")
     assert (document["catalog"], document["schema"]) == ("awsdatacatalog", "db")
-    assert [each["type"] for each in document["columns"]] == [
+    assert [column["type"] for column in document["columns"]] == [
         *("varchar", "bigint", "decimal(10,2)", "array(integer)", "row(a integer, b varchar)", "timestamp(0)", "boolean"),
     ]
 
@@ -238,7 +238,7 @@ def test_refusals(done: Ask, refused: Ask, catalog: CatalogService, sql: str, re
     actual = refused(sql).reason
     assert actual is not None
     assert actual.startswith(reason)
-    assert sorted(each.name for each in catalog.tables("db")) == ["carriers", "flights", "v"]
+    assert sorted(table.name for table in catalog.tables("db")) == ["carriers", "flights", "v"]
 
 
 def test_views_are_dropped_and_read_with_the_callers_rights(done: Ask, refused: Ask, catalog: CatalogService) -> None:
@@ -247,7 +247,7 @@ def test_views_are_dropped_and_read_with_the_callers_rights(done: Ask, refused: 
     assert denied.reason == "PERMISSION_DENIED: User: ana is not authorized to perform: glue:GetTable"
     done("DROP VIEW IF EXISTS v")
     done("DROP VIEW IF EXISTS v")
-    assert "v" not in [each.name for each in catalog.tables("db")]
+    assert "v" not in [table.name for table in catalog.tables("db")]
 
 
 class Restricted(Access):

@@ -172,7 +172,7 @@ def test_partitions_can_have_formats_and_columns_of_their_own(lake: Lake, rows: 
     lake.catalog.parts["flights_db", "t"] = [first, replace(second, storage=text)]
     assert rows("SELECT * FROM t ORDER BY x") == [["1", "parquet", "1"], ["2", "text", "2"]]
     assert rows("SELECT x, \"$path\" FROM t WHERE day = '2'") == [["2", "s3://lake/t/day=2/a.txt"]]
-    wrong = replace(text, columns=[replace(each, type="double") for each in text.columns])
+    wrong = replace(text, columns=[replace(column, type="double") for column in text.columns])
     lake.catalog.parts["flights_db", "t"] = [first, replace(second, storage=wrong)]
     assert (ask("SELECT * FROM t").reason or "").startswith("HIVE_PARTITION_SCHEMA_MISMATCH: Column 'x' is double")
 
@@ -202,7 +202,7 @@ def test_hidden_columns_tell_of_a_rows_file_and_are_not_part_of_a_star(lake: Lak
     ]
     star = rows('SELECT *, f."$path" AS p FROM flights AS f WHERE "$path" LIKE \'%month=3/%\'')
     assert len(star) == 10
-    assert {len(each) for each in star} == {7}
+    assert {len(item) for item in star} == {7}
     both = rows('SELECT a.*, b.* FROM airlines a JOIN airlines b ON a."$path" = b."$path" LIMIT 1')
     assert len(both[0]) == 4
 
@@ -229,7 +229,7 @@ def test_a_column_whose_values_are_all_null_is_read(lake: Lake, rows: Rows, type
         formatted(lake, "t", _ALL_NULL, AVRO)
         inner = {"type": "record", "name": "r", "fields": [{"name": "x", "type": "null"}]}
         fields = [("n", "null"), ("i", "long"), ("l", {"type": "array", "items": "null"}), ("r", inner)]
-        schema = {"type": "record", "name": "t", "fields": [{"name": name, "type": each} for name, each in fields]}
+        schema = {"type": "record", "name": "t", "fields": [{"name": name, "type": item} for name, item in fields]}
         data = io.BytesIO()
         fastavro.writer(data, schema, [{"n": None, "i": 7, "l": [None], "r": {"x": None}}])
         write(lake, "t/a", data.getvalue())

@@ -47,10 +47,10 @@ KEYS = [
     ],
 )
 def test_conditions_as_the_catalog_reads_them(condition: str, expression: str | None) -> None:
-    found = catalog_expression(KEYS, [sqlglot.parse_one(condition, read="duckdb")])
-    assert found == expression
-    if found is not None:
-        PartitionExpression.parse(found, KEYS)
+    result = catalog_expression(KEYS, [sqlglot.parse_one(condition, read="duckdb")])
+    assert result == expression
+    if result is not None:
+        PartitionExpression.parse(result, KEYS)
 
 
 def test_a_long_list_is_left_to_the_engine() -> None:
@@ -62,15 +62,15 @@ def test_a_long_list_is_left_to_the_engine() -> None:
 @pytest.fixture
 def asked(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> list[str | None]:
     """The expressions that the catalog was asked with."""
-    found: list[str | None] = []
+    results: list[str | None] = []
     read = FakeCatalog.partitions
 
     def partitions(self: FakeCatalog, database: str, table: str, expression: str | None = None) -> list[Partition]:
-        found.append(expression)
+        results.append(expression)
         return list(read(self, database, table, expression))
 
     monkeypatch.setattr(FakeCatalog, "partitions", partitions)
-    return found
+    return results
 
 
 def test_a_query_reads_the_partitions_that_the_catalog_finds(ask: Ask, asked: list[str | None]) -> None:

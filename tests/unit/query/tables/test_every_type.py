@@ -48,15 +48,15 @@ NO_VALUES = {"variant", "geometry", "geography"}
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory, children: ChildPool) -> Iterator[World]:
-    with world(tmp_path_factory.mktemp("types") / "lake", children) as each:
+    with world(tmp_path_factory.mktemp("types") / "lake", children) as item:
         columns = {f"c{at}": arrow.render(hive.parse(text)) for at, text in enumerate(VALUES)}
         row = [value for value, _ in VALUES.values()]
         arrays = [pa.array([value, None], kind) for value, kind in zip(row, columns.values(), strict=True)]
-        path = each.root / "lake" / "every" / "a.parquet"
+        path = item.root / "lake" / "every" / "a.parquet"
         path.parent.mkdir(parents=True)
         pq.write_table(pa.Table.from_arrays(arrays, names=list(columns)), path)
-        table(each, "every", {f"c{at}": hive.stored(hive.parse(text)) for at, text in enumerate(VALUES)})
-        yield each
+        table(item, "every", {f"c{at}": hive.stored(hive.parse(text)) for at, text in enumerate(VALUES)})
+        yield item
 
 
 def table(made: World, name: str, columns: Mapping[str, str], folder: str = "every") -> None:
@@ -106,7 +106,7 @@ def test_icebergs_clients_read_what_sql_makes_of_them(made: World) -> None:
     kinds = {text: str(loaded.schema().find_field(name).field_type) for text, name in names.items()}
     assert {kinds[text] for text in ("tinyint", "smallint", "int")} == {"int"}
     assert kinds["uuid"] in {"uuid", "string"}
-    row = next(each for each in made.read("every_iceberg") if each["c0"])
+    row = next(entry for entry in made.read("every_iceberg") if entry["c0"])
     expected = {text: value for text, (value, _) in VALUES.items() if text in names}
     assert {text: str(row[name]) if text == "uuid" else row[name] for text, name in names.items()} == expected
     shown = made.rows("SELECT * FROM every_iceberg ORDER BY c0")[0]

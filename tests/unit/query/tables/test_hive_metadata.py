@@ -8,7 +8,7 @@ from tests.unit.query.lake_of_flights import Ask, Lake, Rows
 def test_partitions_are_rows_of_their_keys(rows: Rows, ask: Ask) -> None:
     assert rows('SELECT * FROM "flights$partitions" ORDER BY month LIMIT 2') == [["2013", "1"], ["2013", "2"]]
     statement = ask('SELECT max(month) FROM flights_db."flights$partitions" WHERE year = 2013 AND month < 5')
-    assert [each.type for each in statement.columns] == ["integer"]
+    assert [column.type for column in statement.columns] == ["integer"]
     assert statement.statistics.files_scanned == 0
     assert statement.statistics.partitions_scanned == 4
     partitions = rows(

@@ -136,7 +136,7 @@ def test_the_quick_way_reads_what_the_careful_one_does() -> None:
             for _ in range(chance.randint(1, 3)):
                 names = [chance.choice([f"c{at}", f"c{at}", f"C{at}"]) for at in range(len(kinds))]
                 names[3] = "OTHER"
-                written = [each if chance.random() < 0.97 else chance.choice(values) for each in usual]
+                written = [name if chance.random() < 0.97 else chance.choice(values) for name in usual]
                 members = [
                     f'"{name}": {value}' for name, value in zip(names, written, strict=True) if chance.random() < 0.95
                 ]

@@ -55,7 +55,7 @@ def columns() -> Mapping[str, Mapping[str, str]]:
     text = Path(__file__).with_name("tpcds_columns.txt").read_text()
     types = {}
     for name, listed in re.findall(r"^(\w+) = (.*(?:\n .*)*)", text, re.MULTILINE):
-        pairs = (each.partition(":") for each in listed.split())
+        pairs = (part.partition(":") for part in listed.split())
         types[name] = {column: type_ or "int" for column, _, type_ in pairs}
     return types
 
@@ -87,9 +87,9 @@ def _constants() -> Mapping[str, Sequence[Any]]:
     constants: dict[str, set[Any]] = {}
     for name in NAMES:
         for node in _tree(name).find_all(*_COMPARED):
-            named = {each.name.lower() for each in node.find_all(exp.Column)}
+            named = {column.name.lower() for column in node.find_all(exp.Column)}
             if len(named) == 1 and not node.find(exp.Select):
-                values = {_constant(each) for each in node.find_all(exp.Literal)}
+                values = {_constant(literal) for literal in node.find_all(exp.Literal)}
                 constants.setdefault(named.pop(), set()).update(values)
     return {name: sorted(values, key=str) for name, values in constants.items()}
 
@@ -161,7 +161,7 @@ def _returned(
     row = _row(chance, kinds, 0, dimension=False)
     for name in row:
         stem = name.removeprefix(f"{prefix}_").replace("returning_", "").replace("refunded_", "")
-        match = next((line[each] for each in (f"{sold}_{stem}", f"{sold}_bill_{stem}") if each in line), None)
+        match = next((line[item] for item in (f"{sold}_{stem}", f"{sold}_bill_{stem}") if item in line), None)
         if match is not None and name.endswith(("_sk", "_number")):
             row[name] = match
     day = line[f"{sold}_sold_date_sk"]
@@ -190,7 +190,7 @@ def _value(chance: random.Random, name: str, type_: str, at: int) -> Any:
         return f"AAAA{at // 2:04}"
     if name in _MADE:
         return _MADE[name](chance, at)
-    known = [each for each in _constants().get(name, ()) if isinstance(each, str) == (type_ == "string")]
+    known = [item for item in _constants().get(name, ()) if isinstance(item, str) == (type_ == "string")]
     if type_ == "string":
         return chance.choice(known) if known and chance.random() < 0.9 else f"{name} {chance.randint(1, 4)}"
     if known and chance.random() < 0.8:

@@ -75,8 +75,8 @@ def test_rows_are_in_the_files_of_their_buckets(lake: Lake, done: Ask, rows: Row
     assert catalog.partitions("db", "t")[0].storage.extra["BucketColumns"] == ["k"]
     query = made.id.replace("-", "")
     buckets = {
-        str(each.relative_to(lake.folder.root / "lake/t")): pq.read_table(each, partitioning=None).column("k").to_pylist()
-        for each in files(lake, "t")
+        str(file.relative_to(lake.folder.root / "lake/t")): pq.read_table(file, partitioning=None).column("k").to_pylist()
+        for file in files(lake, "t")
     }
     assert buckets == {
         f"p={p}/00000{bucket}_0_{query}.gz.parquet": [
@@ -86,7 +86,7 @@ def test_rows_are_in_the_files_of_their_buckets(lake: Lake, done: Ask, rows: Row
         for bucket in range(3)
     }
     assert rows('SELECT DISTINCT "$bucket", k % 3 FROM t WHERE k IS NOT NULL ORDER BY 1', database="db") == [
-        [str(each), str(each)] for each in range(3)
+        [str(index), str(index)] for index in range(3)
     ]
     created = "\n".join(row[0] or "" for row in rows("SHOW CREATE TABLE t", database="db"))
     assert "CLUSTERED BY (" in created

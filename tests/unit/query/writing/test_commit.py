@@ -133,7 +133,7 @@ def run(lake: Lake, catalog: CatalogService, changes: CatalogOperations, folder:
 def left(lake: Lake, catalog: CatalogService) -> tuple[Sequence[str], Sequence[str]]:
     """Return the names of the files and of the tables."""
     root = lake.folder.root / "lake/t"
-    return sorted(each.name for each in root.rglob("*") if each.is_file()), [each.name for each in catalog.tables("db")]
+    return sorted(path.name for path in root.rglob("*") if path.is_file()), [table.name for table in catalog.tables("db")]
 
 
 ALL = (["0000000000.committed", "0000000000.prepared", "1", "2"], ["t"])
@@ -144,7 +144,7 @@ def test_the_steps_are_in_the_order_that_readers_need(
 ) -> None:
     faults = Faults(-1, StatementError)  # type: ignore[arg-type]
     run(lake, catalog, changes, tmp_path / "folder", faults)
-    assert all(re.fullmatch(wanted, step) for wanted, step in zip(STEPS, faults.steps, strict=True)), faults.steps
+    assert all(re.fullmatch(expected, step) for expected, step in zip(STEPS, faults.steps, strict=True)), faults.steps
     assert left(lake, catalog) == ALL
     sink = LakeSink(lake.folder)
     assert recover(RESULT, changes, sink)

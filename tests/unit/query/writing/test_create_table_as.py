@@ -32,8 +32,8 @@ TYPES = {
 def files(lake: Lake, folder: str) -> list[Path]:
     """Return the data files below a folder of the bucket."""
     root = lake.folder.root / "lake" / folder
-    paths = (each for each in root.rglob("*") if each.is_file())
-    return sorted(each for each in paths if not any(part[0] in "_." for part in each.relative_to(root).parts))
+    paths = (path for path in root.rglob("*") if path.is_file())
+    return sorted(path for path in paths if not any(part[0] in "_." for part in path.relative_to(root).parts))
 
 
 @pytest.mark.parametrize(
@@ -53,14 +53,14 @@ def test_a_table_of_each_format_reads_back(lake: Lake, done: Ask, rows: Rows, pr
     made = done(f"CREATE TABLE t WITH ({properties}) AS {EVERYTHING}")
     assert made.statistics.update_count == 2
     written = files(lake, f"athena-results/tables/{made.id}")
-    assert [each.name.endswith(suffix) for each in written] == [True]
+    assert [path.name.endswith(suffix) for path in written] == [True]
     assert rows("SELECT * FROM t ORDER BY i NULLS LAST", database="db") == [READ, [None] * len(READ)]
 
 
 def test_the_catalog_gets_hives_types_and_the_default_place(done: Ask, catalog: CatalogService) -> None:
     made = done(f"CREATE TABLE t AS {EVERYTHING}")
     table = catalog.table("db", "t")
-    assert {each.name: each.type for each in table.storage.columns} == TYPES
+    assert {column.name: column.type for column in table.storage.columns} == TYPES
     assert table.storage.location == f"s3://lake/athena-results/tables/{made.id}/"
 
 
@@ -82,7 +82,7 @@ def test_partitions_are_registered_and_named_as_hive_names_them(
         "FROM UNNEST(sequence(1, 6)) AS u(x)"
     )
     assert made.statistics.update_count == 6
-    locations = {tuple(each.values): each.storage.location for each in catalog.partitions("db", "t")}
+    locations = {tuple(partition.values): partition.storage.location for partition in catalog.partitions("db", "t")}
     assert locations == {
         ("2024-01-01", "a/b"): "s3://lake/t/day=2024-01-01/kind=a%2Fb",
         ("2024-01-02", "a/b"): "s3://lake/t/day=2024-01-02/kind=a%2Fb",
@@ -100,7 +100,7 @@ def test_the_manifest_names_the_files(done: Ask, service: QueryService, lake: La
     made = done("CREATE TABLE t WITH (external_location='s3://lake/t/') AS SELECT 1 AS x")
     assert made.statistics.manifest_uri is not None
     text = lake.folder.path(made.statistics.manifest_uri).read_text()
-    assert text.splitlines() == [lake.folder.uri(each) for each in files(lake, "t")]
+    assert text.splitlines() == [lake.folder.uri(file) for file in files(lake, "t")]
     service.close()  # the journal goes after the state is stored
     assert not list((lake.folder.root / "lake/athena-results").glob("*.journal"))
 
@@ -183,9 +183,9 @@ def test_unload_writes_files_and_no_table(lake: Lake, done: Ask, catalog: Catalo
         f"WITH (format='{form}', compression='NONE', partitioned_by=ARRAY['part'])"
     )
     assert made.statistics.update_count == 4
-    assert sorted({each.parent.name for each in files(lake, "u")}) == ["part=0", "part=1"]
+    assert sorted({file.parent.name for file in files(lake, "u")}) == ["part=0", "part=1"]
     assert catalog.tables("db") == []
     if form == "TEXTFILE":
-        assert sorted(each.read_text() for each in files(lake, "u")) == ["1\n3\n", "2\n4\n"]
+        assert sorted(file.read_text() for file in files(lake, "u")) == ["1\n3\n", "2\n4\n"]
     if form == "JSON":
-        assert sorted(each.read_text() for each in files(lake, "u")) == ['{"x":1}\n{"x":3}\n', '{"x":2}\n{"x":4}\n']
+        assert sorted(file.read_text() for file in files(lake, "u")) == ['{"x":1}\n{"x":3}\n', '{"x":2}\n{"x":4}\n']

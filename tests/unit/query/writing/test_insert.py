@@ -57,7 +57,7 @@ def test_partitions_that_are_new_are_registered_and_others_keep_their_place(
     done("CREATE EXTERNAL TABLE t (x int) PARTITIONED BY (p string) STORED AS PARQUET LOCATION 's3://lake/t/'")
     done("ALTER TABLE t ADD PARTITION (p='old') LOCATION 's3://lake/elsewhere/'")
     done("INSERT INTO t VALUES (1, 'old'), (2, 'new'), (3, NULL)")
-    locations = {each.values[0]: each.storage.location for each in catalog.partitions("db", "t")}
+    locations = {partition.values[0]: partition.storage.location for partition in catalog.partitions("db", "t")}
     assert locations == {
         "old": "s3://lake/elsewhere/",
         "new": "s3://lake/t/p=new",
@@ -96,7 +96,7 @@ def test_old_entries_of_the_ledger_are_removed_and_their_rows_still_count(done: 
 def test_one_file_in_a_place_needs_no_ledger(done: Ask, lake: Lake) -> None:
     done("CREATE EXTERNAL TABLE t (x int) STORED AS PARQUET LOCATION 's3://lake/t/'")
     done("INSERT INTO t VALUES (1), (2)")
-    assert [each.name for each in Path(lake.folder.root / "lake/t").iterdir()] == [files(lake, "t")[0].name]
+    assert [path.name for path in Path(lake.folder.root / "lake/t").iterdir()] == [files(lake, "t")[0].name]
 
 
 def test_tables_whose_rows_cannot_be_written_are_refused(done: Ask, refused: Ask) -> None:

@@ -25,5 +25,5 @@ def create(service: RegistryService, name: str, definition: str | None = None, m
     """The first version, None without a definition."""
     level = None if mode is None else CompatibilityMode(mode)
     more = {"data_format": "AVRO", **more}
-    wanted = NewSchema(registry="r", name=name, definition=definition, compatibility=level, **more)
-    return service.schemas.create(wanted)[1]
+    expected = NewSchema(registry="r", name=name, definition=definition, compatibility=level, **more)
+    return service.schemas.create(expected)[1]

@@ -49,8 +49,8 @@ class TestReferences:
         assert "city" in json.dumps(service.versions.parsed(team).canonical)
         assert service.versions.get(team.id).references == (refer("a.Person", "person"),)
         assert [head.id for head in service.versions.referencing(person)] == [team.id]
-        found = service.versions.find(team.key, TEAM, references=(refer("a.Person", "person"),))
-        assert found == team
+        version = service.versions.find(team.key, TEAM, references=(refer("a.Person", "person"),))
+        assert version == team
 
     def test_a_reference_names_something_usable(
         self, service: RegistryService, chain: tuple[Version, Version, Version]
@@ -76,8 +76,10 @@ class TestReferences:
         broken = ADDRESS.replace('"string"', '"int"')
         service.schemas.set_compatibility(address_key, CompatibilityMode.NONE)
         assert register(service, address_key, broken).number == 3
-        found = check_compatibility(service, person_key, PERSON, references=(refer("a.Address", "address", 3),))
-        assert not found.compatible
+        compatibility_verdict = check_compatibility(
+            service, person_key, PERSON, references=(refer("a.Address", "address", 3),)
+        )
+        assert not compatibility_verdict.compatible
         assert check_compatibility(service, person_key, PERSON, references=(refer("a.Address", "address", 2),)).compatible
 
     def test_what_others_build_on_is_not_deleted(

@@ -219,7 +219,7 @@ def test_decimals_that_are_none_lose_their_logical_type_alone(kind: dict[str, An
     default = [{"logicalType": "decimal"}]
     field = {"name": "a", "type": {"type": "array", "items": ["null", given]}, "default": default}
     record = {"type": "record", "name": "R", "fields": [field]}
-    wanted = given if kept else kind
+    expected = given if kept else kind
     parsed = library_schema(parse_registered(record))["fields"][0]
     assert parsed["default"] == default
-    assert parsed["type"]["items"][1].keys() == wanted.keys()
+    assert parsed["type"]["items"][1].keys() == expected.keys()

@@ -89,8 +89,8 @@ def test_types_below_the_bound_are_refused() -> None:
 
 def test_types_within_follow_references_and_end() -> None:
     schema = parse_registered(record("R", a=["null", "R"], b=record("S", c={"type": "map", "values": "bytes"}), d="S"))
-    found = sorted(describe(kind) for kind in types_within(schema, schema.root))
-    assert found == ["bytes", "map of bytes", "null", "record R", "record S", "union of null, R"]
+    results = sorted(describe(kind) for kind in types_within(schema, schema.root))
+    assert results == ["bytes", "map of bytes", "null", "record R", "record S", "union of null, R"]
 
 
 def test_what_a_record_inside_another_refers_back_to_is_guarded() -> None:

@@ -35,11 +35,11 @@ def derived(*records: Any, **rules: Any) -> Any:
 
 def types(*records: Any, **rules: Any) -> dict[str, Any]:
     """The fields' types without the null branch, which every one has, and its default."""
-    found = {}
+    result = {}
     for item in derived(*records, **rules)["fields"]:
         assert (item["type"][0], item["default"]) == ("null", None)
-        found[item["name"]] = item["type"][1]
-    return found
+        result[item["name"]] = item["type"][1]
+    return result
 
 
 def extended(definition: Any, *records: Any) -> Any:
@@ -103,10 +103,10 @@ def test_what_has_no_type_makes_no_field() -> None:
 
 
 def test_records_and_arrays_inside() -> None:
-    found = derived({"pos": {"lat": 1.5}, "legs": [{"to": "JFK"}, {"stops": [[1]]}, None]})
-    text = json.dumps(found)
-    assert [item["name"] for item in found["fields"]] == ["legs", "pos"]
-    leg = found["fields"][0]["type"][1]["items"][1]
+    result = derived({"pos": {"lat": 1.5}, "legs": [{"to": "JFK"}, {"stops": [[1]]}, None]})
+    text = json.dumps(result)
+    assert [item["name"] for item in result["fields"]] == ["legs", "pos"]
+    leg = result["fields"][0]["type"][1]["items"][1]
     assert (leg["name"], [item["name"] for item in leg["fields"]]) == ("sensor_legs", ["stops", "to"])
     stops = leg["fields"][0]["type"][1]
     assert stops == {"type": "array", "items": ["null", {"type": "array", "items": ["null", "long"]}]}
@@ -117,8 +117,8 @@ def test_records_and_arrays_inside() -> None:
 
 
 def test_two_places_never_share_a_record() -> None:
-    found = derive_avro(shape_of([{"a": {"b": {"x": 1}}, "a_b": {"x": "text"}}]), "s")
-    parsed = AVRO.parse(found)
+    result = derive_avro(shape_of([{"a": {"b": {"x": 1}}, "a_b": {"x": "text"}}]), "s")
+    parsed = AVRO.parse(result)
     assert sorted(parsed.tree.names) == ["s", "s_a", "s_a_b", "s_a_b_2"]
 
 
@@ -242,9 +242,9 @@ def test_a_registered_schema_keeps_all_it_says() -> None:
     }  # fmt: skip
     grown = extended(known, {"z": "OFF", "at": {"no": 2}, "then": {"hall": "B"}, "by": {"name": "x"}})
     old, new = AVRO.parse(json.dumps(known)), AVRO.parse(grown)
-    found = compare(old, new)
-    assert [(change.kind, change.path) for change in found.changes] == [("added", "/at/hall"), ("added", "/by")]
-    assert found.breaks == ()
+    schema_diff = compare(old, new)
+    assert [(change.kind, change.path) for change in schema_diff.changes] == [("added", "/at/hall"), ("added", "/by")]
+    assert schema_diff.breaks == ()
     assert new.tree.names["com.acme.Flight"].fields[-1].name == "by"
     assert "com.acme.Flight_by" in new.tree.names
     assert list(json.loads(grown)) == ["type", "name", "doc", "aliases", "fields", "owner"]

@@ -89,8 +89,8 @@ def _odd_avro(name: str, odd: str) -> dict[str, Callable[[], str]]:
 
 
 def _avro() -> dict[str, Callable[[], str]]:
-    found = dict(JSON_TEXTS)
-    found |= {
+    results = dict(JSON_TEXTS)
+    results |= {
         "many-fields": lambda: _record(_fill(lambda n: f'{{"name":"f{n}","type":"int"}}')),
         "other-many-fields": lambda: _record(_fill(lambda n: f'{{"name":"g{n}","type":"long"}}')),
         "many-defaults": lambda: _record(_fill(lambda n: f'{{"name":"f{n}","type":"int","default":{n}}}')),
@@ -157,8 +157,8 @@ def _avro() -> dict[str, Callable[[], str]]:
         "ten-defaults": _avro_default_bomb,
     }
     for name, odd in ODD_TEXTS.items():
-        found |= _odd_avro(name, odd)
-    return found
+        results |= _odd_avro(name, odd)
+    return results
 
 
 def _avro_mesh(kind: str = "int") -> str:
@@ -206,12 +206,12 @@ def _odd_json(name: str, odd: str) -> dict[str, Callable[[], str]]:
 
 
 def _json() -> dict[str, Callable[[], str]]:
-    found = dict(JSON_TEXTS)
+    results = dict(JSON_TEXTS)
     backtrack = ["(a+)+$", "(a|aa)+$", "(.*)*x", "([a-zA-Z]+)*$", "(x+x+)+y", r"^(\\d+)*$", "(?:(?:a{1,9}){1,9}){1,9}"]
-    found |= {
+    results |= {
         f"pattern-{n}": partial('{{"type":"string","pattern":"{}"}}'.format, pattern) for n, pattern in enumerate(backtrack)
     }
-    found |= {
+    results |= {
         "repeats": lambda: '{"pattern":"' + "((((a{1,999}){1,999}){1,999}){1,999}){1,999}" + '"}',
         "huge-repeat": lambda: '{"pattern":"a{' + "9" * 160_000 + '}"}',
         "unicode-repeats": lambda: '{"pattern":"(\\\\p{L}{999}){999}"}',
@@ -314,8 +314,8 @@ def _json() -> dict[str, Callable[[], str]]:
         ),
     }  # fmt: skip
     for name, odd in ODD_TEXTS.items():
-        found |= _odd_json(name, odd)
-    return found
+        results |= _odd_json(name, odd)
+    return results
 
 
 def _object(kind: str) -> Callable[[int], str]:
@@ -387,7 +387,7 @@ def _odd_protobuf(name: str, odd: str) -> dict[str, Callable[[], str]]:
 
 
 def _protobuf() -> dict[str, Callable[[], str]]:
-    found: dict[str, Callable[[], str]] = {
+    results: dict[str, Callable[[], str]] = {
         "braces": lambda: "{" * SIZE,
         "blank": lambda: " " * SIZE,
         "lines": lambda: "\n" * SIZE,
@@ -479,8 +479,8 @@ def _protobuf() -> dict[str, Callable[[], str]]:
         "base64-nesting": _descriptor_nest,
     }  # fmt: skip
     for name, odd in ODD_TEXTS.items():
-        found |= _odd_protobuf(name, odd)
-    return found
+        results |= _odd_protobuf(name, odd)
+    return results
 
 
 def _proto_mesh(kind: str) -> str:

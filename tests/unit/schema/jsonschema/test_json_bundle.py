@@ -106,17 +106,17 @@ def test_the_bundle_takes_the_same_values() -> None:
 )
 def test_each_draft_has_its_place_for_them(draft: str, holder: str) -> None:
     other = {"$schema": draft, ("id" if "04" in draft else "$id"): "urn:x:y", "minimum": 3}
-    found = json.loads(bundle({"$schema": draft, "properties": {"a": {"$ref": "a(b)/c"}}}, **{"a(b)/c": other}))
-    assert found[holder] == {"a_b_c": {"minimum": 3}}
-    check = validator_for(found)(found, registry=NO_LOOKUP)
+    document = json.loads(bundle({"$schema": draft, "properties": {"a": {"$ref": "a(b)/c"}}}, **{"a(b)/c": other}))
+    assert document[holder] == {"a_b_c": {"minimum": 3}}
+    check = validator_for(document)(document, registry=NO_LOOKUP)
     assert check.is_valid({"a": 3})
     assert not check.is_valid({"a": 2})
 
 
 def test_true_and_false_are_definitions_too() -> None:
-    found = json.loads(bundle({"properties": {"a": {"$ref": "never"}}}, never=False))
-    assert jsonschema.Draft7Validator(found).is_valid({"b": 1})
-    assert not jsonschema.Draft7Validator(found).is_valid({"a": 1})
+    document = json.loads(bundle({"properties": {"a": {"$ref": "never"}}}, never=False))
+    assert jsonschema.Draft7Validator(document).is_valid({"b": 1})
+    assert not jsonschema.Draft7Validator(document).is_valid({"a": 1})
 
 
 def test_what_refers_to_nothing_stays_as_it_is() -> None:

@@ -104,8 +104,8 @@ def test_long_chains_of_references_are_walked_to_the_end() -> None:
 
 
 def test_references_that_fan_out_are_walked_once() -> None:
-    found = compared(chain(600, STRING, "x", "y"), chain(600, INTEGER, "x", "y"))
-    assert found
+    results = compared(chain(600, STRING, "x", "y"), chain(600, INTEGER, "x", "y"))
+    assert results
     same = {"allOf": [{"$ref": "#/definitions/b"}] * 2}
     links = {f"a{index}": {"allOf": [{"$ref": f"#/definitions/a{index + 1}"}] * 2} for index in range(800)}
     parse({"$ref": "#/definitions/a0", "definitions": {**links, "a800": same, "b": STRING}})
@@ -140,8 +140,8 @@ def test_undecided_patterns_count_against_the_reader() -> None:
     assert matches(pattern, text) is None
     assert [item.rule for item in compared({"pattern": pattern}, {"enum": [text]})] == ["PATTERN_ADDED"]
     closed = {"type": "object", "additionalProperties": False, "properties": {text: STRING}}
-    found = compared({"type": "object", "patternProperties": {pattern: INTEGER}, "additionalProperties": STRING}, closed)
-    assert [item.path for item in found] == [f"/properties/{text}"]
+    results = compared({"type": "object", "patternProperties": {pattern: INTEGER}, "additionalProperties": STRING}, closed)
+    assert [item.path for item in results] == [f"/properties/{text}"]
 
 
 def test_many_patterns_are_bounded() -> None:

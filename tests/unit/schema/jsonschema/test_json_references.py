@@ -81,10 +81,10 @@ def their_target(root: dict[str, Any], draft: int) -> Any:
     resource = SPECIFICATIONS[draft].create_resource(root)
     registry = referencing.Registry().with_resource(BASE, resource).crawl()
     try:
-        found = registry.resolver(BASE).in_subresource(resource).lookup(root["properties"]["r"]["$ref"]).contents
+        result = registry.resolver(BASE).in_subresource(resource).lookup(root["properties"]["r"]["$ref"]).contents
     except (referencing.exceptions.Unresolvable, ValueError):  # the latter for an index of an array that is no number
         return None
-    return found if isinstance(found, dict) else None
+    return result if isinstance(result, dict) else None
 
 
 def read(text: str) -> Document | InvalidSchema:

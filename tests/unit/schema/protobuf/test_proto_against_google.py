@@ -46,14 +46,14 @@ def read(kind: str, label: str, schema: ParsedSchema, data: bytes) -> Any:
     if label == "repeated":
         if not value.f:
             return None
-        found = value.f[0]
+        result = value.f[0]
     else:
         if not value.HasField("f"):
             return None
-        found = value.f
+        result = value.f
     if kind == "M":
-        return ("message", found.x)
-    return found.decode(errors="replace") if isinstance(found, bytes) else found
+        return ("message", result.x)
+    return result.decode(errors="replace") if isinstance(result, bytes) else result
 
 
 @pytest.mark.parametrize(("writer", "reader"), list(itertools.product(TYPES, TYPES)))
@@ -71,7 +71,7 @@ def test_repeated_to_one(kind: str) -> None:
     compatible = not PROTOBUF.readable(new, old, GLUE_RULES)
     assert compatible == (kind in {"string", "bytes", "M"})
     # Single fields are read by repeated ones whatever the type; it is the way back that breaks.
-    found = read(kind, "optional", new, written(kind, "repeated", old))
+    result = read(kind, "optional", new, written(kind, "repeated", old))
     expected = ("message", 1) if kind == "M" else "1" if kind in {"string", "bytes"} else None
     if compatible:
-        assert found == expected
+        assert result == expected

@@ -33,8 +33,8 @@ def test_many_threads() -> None:
         return PROTOBUF.parse(text).canonical
 
     with ThreadPoolExecutor(8) as threads:
-        found = list(threads.map(one, range(200)))
-    assert [f"int32 f{number} = {number + 1};" in text for number, text in enumerate(found)] == [True] * 200
+        results = list(threads.map(one, range(200)))
+    assert [f"int32 f{number} = {number + 1};" in text for number, text in enumerate(results)] == [True] * 200
 
 
 def test_a_compiler_that_dies_is_replaced() -> None:

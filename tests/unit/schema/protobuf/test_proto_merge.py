@@ -43,7 +43,7 @@ VALUES: dict[str, dict[str, Any]] = {
 
 
 def parse(text: str, references: tuple[Any, ...] = REFERENCES) -> ParsedSchema:
-    return ProtobufFormat().parse(text, tuple(ReferencedText(name=name, text=each) for name, each in references))
+    return ProtobufFormat().parse(text, tuple(ReferencedText(name=name, text=item) for name, item in references))
 
 
 def message(schema: ParsedSchema, name: str) -> Any:

@@ -46,7 +46,7 @@ def known(registry: Registry) -> SchemaVersions:
 
 
 def numbers(versions: SchemaVersions) -> list[int]:
-    return [each.number for each in versions.plan(versions.likely()).writers]
+    return [writer.number for writer in versions.plan(versions.likely()).writers]
 
 
 def test_few_versions_are_all_planned_for() -> None:
@@ -60,7 +60,7 @@ def test_of_many_the_newest_are_expected_and_those_of_the_last_batches() -> None
     assert numbers(versions) == [200, 199, 198, 197, 196]
     versions.note([UUID(int=7), UUID(int=9)])
     assert numbers(versions) == [200, 199, 198, 9, 7]
-    versions.note([UUID(int=each) for each in range(20, 25)])
+    versions.note([UUID(int=index) for index in range(20, 25)])
     assert numbers(versions) == [200, 24, 23, 22, 21]
     assert versions.known_of([UUID(int=7), UUID(int=201)]) == [UUID(int=7)]
 

@@ -77,11 +77,11 @@ def test_versions_of_another_registry_have_numbers_of_their_own() -> None:
     )
     known.refresh()
     plan = known.plan()
-    assert [each.number for each in plan.writers] == [FOREIGN + 2, FOREIGN + 1, 1]
+    assert [writer.number for writer in plan.writers] == [FOREIGN + 2, FOREIGN + 1, 1]
     assert plan.reader.number == 1
     alone = SchemaVersions(Listed(), Decode(confluent=declared), connect=lambda _: subject)
     alone.refresh()
-    assert [each.number for each in alone.plan().writers] == [2, 1]
+    assert [writer.number for writer in alone.plan().writers] == [2, 1]
 
 
 def test_what_looked_like_confluents_frame_is_forgotten_if_there_is_no_such_registry() -> None:
@@ -110,4 +110,4 @@ def test_a_version_of_another_format_than_the_reader_is_no_writer() -> None:
     document = json.dumps({"type": "object", "properties": {"a": {"type": "integer"}}})
     known = SchemaVersions(Listed(version(1), version(2, document, "JSON")), Decode(registry="r", schema="s"))
     known.refresh()
-    assert [each.number for each in known.plan().writers] == [2]
+    assert [writer.number for writer in known.plan().writers] == [2]

@@ -71,9 +71,9 @@ def sessions(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Any]]:
     monkeypatch.setattr(module, "open_session", open_session)
     monkeypatch.setattr(module, "forget_session", lambda _: None)
     yield opened
-    for each in opened:
-        each.process.kill()
-        each.process.communicate()
+    for item in opened:
+        item.process.kill()
+        item.process.communicate()
 
 
 @contextmanager

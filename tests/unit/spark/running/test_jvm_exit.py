@@ -36,6 +36,6 @@ def test_a_lost_connection_is_given_time_to_become_an_exit_and_other_errors_are_
         assert jvm.exit_behind(own) is None
         lost = RuntimeError("a call failed")
         lost.__cause__ = ConnectionRefusedError()
-        found = jvm.exit_behind(lost)
-    assert found is not None
-    assert (found.process, found.status) == (process.pid, 3)
+        jvm_exit = jvm.exit_behind(lost)
+    assert jvm_exit is not None
+    assert (jvm_exit.process, jvm_exit.status) == (process.pid, 3)

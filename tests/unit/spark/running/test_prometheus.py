@@ -56,7 +56,7 @@ def test_committed_batches_are_counted_once_and_replays_are_not() -> None:
     metrics.on_batch(_batch(0, records=10, rows=7, dead=2, outcome="replayed", seconds={"stage": 0.1}))
     metrics.on_restart()
     metrics.on_end("idle")
-    found = _scrape(metrics)
+    results = _scrape(metrics)
     expected = {
         "records_total/orders": 10,
         "rows_total/orders": 7,
@@ -82,9 +82,9 @@ def test_committed_batches_are_counted_once_and_replays_are_not() -> None:
         "up/orders": 1,
         "up/idle": 0,
     }
-    assert {name: found.get(name) for name in expected} == expected
-    assert "dead_letters_total/orders/TOMBSTONE" not in found
-    assert "lag_seconds/2/orders/t" not in found
+    assert {name: results.get(name) for name in expected} == expected
+    assert "dead_letters_total/orders/TOMBSTONE" not in results
+    assert "lag_seconds/2/orders/t" not in results
 
 
 def test_dead_tombstones_have_their_reason() -> None:

@@ -102,13 +102,15 @@ def test_an_alias_that_the_batch_still_has_or_another_field_took_is_a_new_column
 
 
 def test_types_without_a_common_one_are_incompatible() -> None:
-    found = changes(struct(a=TEXT, b=ArrayType(INT), c=BIG), struct(a=INT, b=INT, c=FloatType()), NO_ALIASES)
-    assert [(type(each), each.path) for each in found if isinstance(each, Incompatible)] == [
+    results = changes(struct(a=TEXT, b=ArrayType(INT), c=BIG), struct(a=INT, b=INT, c=FloatType()), NO_ALIASES)
+    assert [
+        (type(incompatible), incompatible.path) for incompatible in results if isinstance(incompatible, Incompatible)
+    ] == [
         (Incompatible, ("a",)),
         (Incompatible, ("b",)),
         (Incompatible, ("c",)),
     ]
-    assert found[0].reason == "no type holds both string and int without loss"  # type: ignore[union-attr]
+    assert results[0].reason == "no type holds both string and int without loss"  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(

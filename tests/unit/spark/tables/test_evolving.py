@@ -50,9 +50,9 @@ def test_a_table_that_does_not_exist_yet_has_no_changes() -> None:
 
 
 def test_changes_that_the_policy_takes() -> None:
-    found = made(struct(a=INT, old=INT), struct(a=BIG, b=INT, new=INT), Evolution())
-    assert found.refusals == ()
-    assert found.changes == (
+    evolution_plan = made(struct(a=INT, old=INT), struct(a=BIG, b=INT, new=INT), Evolution())
+    assert evolution_plan.refusals == ()
+    assert evolution_plan.changes == (
         WidenType(path=("a",), old=INT, new=BIG),
         AddColumn(path=("b",), type=INT),
         RenameColumn(old=("old",), new=("new",)),

@@ -41,9 +41,9 @@ def sink(**more: object) -> ParquetSink:
 
 
 def planned(table: TableView, batch: StructType, settings: ParquetSink) -> TableChanges:
-    found = TableChanges({settings.name: table})
-    found.plan(settings, batch, READER)
-    return found
+    table_changes = TableChanges({settings.name: table})
+    table_changes.plan(settings, batch, READER)
+    return table_changes
 
 
 def with_catalog(columns: Mapping[str, str] | None, *, creates: bool = True) -> ParquetTable:
@@ -53,8 +53,8 @@ def with_catalog(columns: Mapping[str, str] | None, *, creates: bool = True) -> 
 def test_a_batch_widens_adds_and_keeps_the_names_of_the_table() -> None:
     columns = {"id": "int", "old": "string", "country": "string"}
     batch = struct(id=BIG, new=TEXT, more=struct(x=INT), land=INT)
-    found = planned(with_catalog(columns), batch, sink())
-    plan = found.plan(sink(), batch, READER)
+    table_changes = planned(with_catalog(columns), batch, sink())
+    plan = table_changes.plan(sink(), batch, READER)
     assert plan.refusals == ()
     assert plan.changes == (
         WidenType(path=("id",), old=INT, new=BIG),
@@ -62,14 +62,14 @@ def test_a_batch_widens_adds_and_keeps_the_names_of_the_table() -> None:
         AddColumn(path=("more",), type=struct(x=INT)),
         RenameColumn(old=("country",), new=("land",)),
     )
-    rows = found.sink_rows(sink(), 5, struct(id=BIG, old=TEXT, more=struct(x=INT), country=INT))
+    rows = table_changes.sink_rows(sink(), 5, struct(id=BIG, old=TEXT, more=struct(x=INT), country=INT))
     assert rows.evolves
     assert rows.table == {"id": "bigint", "old": "string", "country": "string", "more": "struct<x:int>"}
 
 
 def test_a_rename_alone_changes_nothing_in_the_catalog() -> None:
-    found = planned(with_catalog({"old": "string", "country": "string"}), struct(new=TEXT, country=TEXT), sink())
-    assert not found.sink_rows(sink(), 5, struct(old=TEXT, country=TEXT)).evolves
+    table_changes = planned(with_catalog({"old": "string", "country": "string"}), struct(new=TEXT, country=TEXT), sink())
+    assert not table_changes.sink_rows(sink(), 5, struct(old=TEXT, country=TEXT)).evolves
 
 
 def test_without_a_catalog_the_ledger_remembers_the_columns() -> None:
@@ -106,9 +106,9 @@ def test_a_table_that_the_sink_may_not_change(batch: StructType, text: str) -> N
 def test_frozen_columns_are_not_added_to_the_table() -> None:
     settings = sink(evolution=Evolution(add="freeze"))
     batch = struct(s=struct(x=BIG, y=INT), more=INT, country=TEXT)
-    found = planned(with_catalog({"s": "struct<x:int>", "country": "string"}), batch, settings)
-    assert [finding.kind for finding in found.findings(READER)] == ["missing-field", "missing-field"]
-    rows = found.sink_rows(settings, 5, batch)
+    table_changes = planned(with_catalog({"s": "struct<x:int>", "country": "string"}), batch, settings)
+    assert [finding.kind for finding in table_changes.findings(READER)] == ["missing-field", "missing-field"]
+    rows = table_changes.sink_rows(settings, 5, batch)
     assert rows.table == {"s": "struct<x:bigint>", "country": "string"}
     assert rows.evolves
 
@@ -142,9 +142,9 @@ class Evolving:
 def test_another_formats_table_is_changed_and_frozen_columns_are_left_out_of_the_rows() -> None:
     table = Evolving(struct(id=INT))
     settings = sink(evolution=Evolution(add="freeze"))
-    found = planned(table, struct(id=BIG, more=INT), settings)
-    assert [finding.kind for finding in found.findings(READER)] == ["missing-field"]
-    assert found.evolve(settings, struct(id=BIG, more=INT), READER) == ("more",)
+    table_changes = planned(table, struct(id=BIG, more=INT), settings)
+    assert [finding.kind for finding in table_changes.findings(READER)] == ["missing-field"]
+    assert table_changes.evolve(settings, struct(id=BIG, more=INT), READER) == ("more",)
     assert table.applied == [WidenType(path=("id",), old=INT, new=BIG)]
 
 

@@ -30,12 +30,12 @@ def test_tags_of_avro_fields_also_in_recursive_types() -> None:
                 {"name": "note", "type": "string", "tags": ["pii", "free"]}]}}},
         ],
     }  # fmt: skip
-    found = field_tags(version("AVRO", json.dumps(node)))
-    assert found["name"] == {"pii"}
-    assert found["next"] == {"link"}
-    assert found["next.name"] == {"pii"}
-    assert found["all.note"] == {"pii", "free"}
-    assert len(found) < 100
+    results = field_tags(version("AVRO", json.dumps(node)))
+    assert results["name"] == {"pii"}
+    assert results["next"] == {"link"}
+    assert results["next.name"] == {"pii"}
+    assert results["all.note"] == {"pii", "free"}
+    assert len(results) < 100
 
 
 def test_tags_of_json_schemas_follow_references() -> None:
@@ -88,4 +88,4 @@ def test_a_declared_field_counts_more_than_its_tags() -> None:
     ],
 )
 def test_names_of_catalog_tables(sql: str, names: list[tuple[str, str]]) -> None:
-    assert [each[2:] for each in table_names(sql)] == names
+    assert [table_name[2:] for table_name in table_names(sql)] == names

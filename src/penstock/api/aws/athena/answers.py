@@ -38,7 +38,7 @@ def unprocessed(
     """Return what a batch says of those in ``requested`` that are not in ``present_ids``; ``what`` is their kind."""
     known = set(present_ids)
     return [
-        {member: each, "ErrorCode": code, "ErrorMessage": f"{what} {each} was not found"}
-        for each in requested
-        if each not in known
+        {member: name, "ErrorCode": code, "ErrorMessage": f"{what} {name} was not found"}
+        for name in requested
+        if name not in known
     ]

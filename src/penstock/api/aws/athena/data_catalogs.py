@@ -50,7 +50,7 @@ class _DataCatalogs:
         with pages():
             page = self._catalogs.list(**page_arguments(request))
         return with_token(
-            {"DataCatalogsSummary": [{"CatalogName": each.shown, **_STATE} for each in page.items]}, page.next_token
+            {"DataCatalogsSummary": [{"CatalogName": item.shown, **_STATE} for item in page.items]}, page.next_token
         )
 
     def update(self, request: Mapping[str, Any], _context: RequestContext) -> Mapping[str, Any]:

@@ -40,7 +40,7 @@ class _Metadata:
         self._check_catalog(request)
         with pages():
             page = self._catalog.databases_page(**page_arguments(request))
-        return with_token({"DatabaseList": [_database(each) for each in page.items]}, page.next_token)
+        return with_token({"DatabaseList": [_database(item) for item in page.items]}, page.next_token)
 
     def get_table(self, request: Mapping[str, Any], _context: RequestContext) -> Mapping[str, Any]:
         self._check_catalog(request)
@@ -55,7 +55,7 @@ class _Metadata:
         expression = request.get("Expression")  # a regular expression, as in Glue's GetTables
         with pages():
             page = self._catalog.tables_page(database.name, **page_arguments(request), expression=expression)
-        return with_token({"TableMetadataList": [_table(each) for each in page.items]}, page.next_token)
+        return with_token({"TableMetadataList": [_table(item) for item in page.items]}, page.next_token)
 
     def _check_catalog(self, request: Mapping[str, Any]) -> None:
         self._groups.get(request.get("WorkGroup") or PRIMARY)
@@ -100,8 +100,8 @@ def _table(table: Table) -> Mapping[str, Any]:
         "Name": table.name,
         "CreateTime": table.create_time,
         "TableType": table.table_type or "",
-        "Columns": [_column(each) for each in storage.columns],
-        "PartitionKeys": [_column(each) for each in table.partition_keys],
+        "Columns": [_column(column) for column in storage.columns],
+        "PartitionKeys": [_column(partition_key) for partition_key in table.partition_keys],
         "Parameters": parameters,
     }
 

@@ -76,9 +76,9 @@ class _Statements:
         ids = list(dict.fromkeys(request["QueryExecutionIds"]))
         statements = self._service.get_many(ids)
         return {
-            "QueryExecutions": [_execution(each) for each in statements],
+            "QueryExecutions": [_execution(statement) for statement in statements],
             "UnprocessedQueryExecutionIds": unprocessed(
-                ids, (each.id for each in statements), "QueryExecutionId", "QueryExecution", code="INVALID_INPUT"
+                ids, (statement.id for statement in statements), "QueryExecutionId", "QueryExecution", code="INVALID_INPUT"
             ),
         }
 
@@ -105,7 +105,7 @@ class _Statements:
             "UpdateCount": statement.statistics.update_count or 0,
             "ResultSet": {
                 "Rows": [{"Data": [_datum(value) for value in row]} for row in rows.rows],
-                "ResultSetMetadata": {"ColumnInfo": [_column(each) for each in columns]},
+                "ResultSetMetadata": {"ColumnInfo": [_column(column) for column in columns]},
             },
         }
         return with_token(answer, None if rows.next_offset is None else str(rows.next_offset))

@@ -64,16 +64,20 @@ class _PreparedStatements:
             )
         statements = self._prepared.get_many(self._group(request), names)
         return {
-            "PreparedStatements": [_prepared(each) for each in statements],
+            "PreparedStatements": [_prepared(statement) for statement in statements],
             "UnprocessedPreparedStatementNames": unprocessed(
-                names, (each.name for each in statements), "StatementName", "PreparedStatement", code="STATEMENT_NOT_FOUND"
+                names,
+                (statement.name for statement in statements),
+                "StatementName",
+                "PreparedStatement",
+                code="STATEMENT_NOT_FOUND",
             ),
         }
 
     def list(self, request: Mapping[str, Any], _context: RequestContext) -> Mapping[str, Any]:
         with pages():
             page = self._prepared.list(self._group(request), **page_arguments(request))
-        names = [{"StatementName": each.name, "LastModifiedTime": each.modified} for each in page.items]
+        names = [{"StatementName": item.name, "LastModifiedTime": item.modified} for item in page.items]
         return with_token({"PreparedStatements": names}, page.next_token)
 
     def update(self, request: Mapping[str, Any], _context: RequestContext) -> Mapping[str, Any]:
@@ -113,16 +117,16 @@ class _NamedQueries:
         ids = list(dict.fromkeys(request["NamedQueryIds"]))
         queries = self._queries.get_many(ids)
         return {
-            "NamedQueries": [_named(each) for each in queries],
+            "NamedQueries": [_named(query) for query in queries],
             "UnprocessedNamedQueryIds": unprocessed(
-                ids, (each.id for each in queries), "NamedQueryId", "NamedQuery", code="INVALID_INPUT"
+                ids, (query.id for query in queries), "NamedQueryId", "NamedQuery", code="INVALID_INPUT"
             ),
         }
 
     def list(self, request: Mapping[str, Any], _context: RequestContext) -> Mapping[str, Any]:
         with pages():
             page = self._queries.list(self._group(request), **page_arguments(request))
-        return with_token({"NamedQueryIds": [each.id for each in page.items]}, page.next_token)
+        return with_token({"NamedQueryIds": [item.id for item in page.items]}, page.next_token)
 
     def update(self, request: Mapping[str, Any], _context: RequestContext) -> Mapping[str, Any]:
         self._queries.update(

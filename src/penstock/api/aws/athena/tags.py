@@ -55,9 +55,9 @@ def tag_handlers(groups: WorkGroups, catalogs: DataCatalogs) -> Mapping[str, Han
 def tags_of(request: Mapping[str, Any]) -> dict[str, str]:
     """Return the tags of a request. Raises :class:`InvalidInput` for one without a key."""
     pairs = request.get("Tags", ())
-    if not all(each.get("Key") for each in pairs):
+    if not all(pair.get("Key") for pair in pairs):
         raise InvalidInput("Each tag needs a Key.", remedy="Give tags as Key and Value.")
-    return {each["Key"]: each.get("Value", "") for each in pairs}
+    return {pair["Key"]: pair.get("Value", "") for pair in pairs}
 
 
 class _Tags:

@@ -74,11 +74,11 @@ class _WorkGroups:
     def list(self, request: Mapping[str, Any], _context: RequestContext) -> Mapping[str, Any]:
         with pages():
             page = self._groups.list(**page_arguments(request))
-        summaries = [{**_identity(each), "EngineVersion": engine_version(each.settings.engine)} for each in page.items]
+        summaries = [{**_identity(item), "EngineVersion": engine_version(item.settings.engine)} for item in page.items]
         return with_token({"WorkGroups": summaries}, page.next_token)
 
     def list_engines(self, _request: Mapping[str, Any], _context: RequestContext) -> Mapping[str, Any]:
-        return {"EngineVersions": [engine_version(each) for each in ENGINES]}
+        return {"EngineVersions": [engine_version(engine) for engine in ENGINES]}
 
 
 def options_of(configuration: Mapping[str, Any]) -> ResultOptions:

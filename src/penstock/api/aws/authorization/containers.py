@@ -120,7 +120,7 @@ def _tables_in(request: Request, context: ResourceContext) -> Sequence[str]:
 def _schemas_in(request: Request, context: ResourceContext) -> Sequence[str]:
     registry_id = request.get("RegistryId") or {}
     name = registry_id.get("RegistryName") or (registry_id.get("RegistryArn") or "").rpartition("/")[2]
-    return [context.glue(schema_resource(SchemaKey(name, each))) for each in context.lookup.schemas_of(name)]
+    return [context.glue(schema_resource(SchemaKey(name, item))) for item in context.lookup.schemas_of(name)]
 
 
 def _glue(operation: str, member: str, resources: Any, single: str, *, allowed: bool = False) -> ListedMembers:

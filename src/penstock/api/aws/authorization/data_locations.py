@@ -69,10 +69,10 @@ def implicit_home(tables: CatalogService, database: str, location: str, register
 def _others_at(tables: CatalogService, database: str, location: str) -> bool:
     """Return whether a table of ``database`` lies at, above or below ``location``."""
     try:
-        homes = [arn_of(each.storage.location) for each in tables.tables(database)]
+        homes = [arn_of(table.storage.location) for table in tables.tables(database)]
     except NotFound:
         return False
-    return any(each is not None and (is_below(each, location) or is_below(location, each)) for each in homes)
+    return any(home is not None and (is_below(home, location) or is_below(location, home)) for home in homes)
 
 
 def _home(operation: str, request: Request, tables: CatalogService) -> str | None:
@@ -120,9 +120,9 @@ _FINDERS: Mapping[str, Callable[[Request], list[Any]]] = {
     "CreatePartition": lambda request: _of_table(request.get("PartitionInput") or {}),
     "UpdatePartition": lambda request: _of_table(request.get("PartitionInput") or {}),
     "BatchCreatePartition": lambda request: [
-        place for each in request.get("PartitionInputList", ()) for place in _of_table(each)
+        place for partition_input in request.get("PartitionInputList", ()) for place in _of_table(partition_input)
     ],
     "BatchUpdatePartition": lambda request: [
-        place for each in request.get("Entries", ()) for place in _of_table(each["PartitionInput"])
+        place for entry in request.get("Entries", ()) for place in _of_table(entry["PartitionInput"])
     ],
 }

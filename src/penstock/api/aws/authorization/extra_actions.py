@@ -147,7 +147,7 @@ def _named_in(service: str, operation: str, request: Request, context: ResourceC
 
 def _connections_crawled(request: Request, context: ResourceContext) -> ExtraActions:
     """Return the right to read each connection, with its login, that a crawler's targets name."""
-    names = {each.get("ConnectionName") for each in (request.get("Targets") or {}).get("JdbcTargets") or ()}
+    names = {jdbc_target.get("ConnectionName") for jdbc_target in (request.get("Targets") or {}).get("JdbcTargets") or ()}
     return [
         ("glue:GetConnection", resources_of("glue", "GetConnection", {"Name": name}, context))
         for name in sorted(name for name in names if name)

@@ -53,7 +53,7 @@ class GovernedFiles:
             return None
         if self._table(table) is None:
             return location
-        return next((each for each in self._homes(location, table) if snapshot.registered(each) == registered), None)
+        return next((home for home in self._homes(location, table) if snapshot.registered(home) == registered), None)
 
     def location_of(self, table: TableKey) -> str | None:
         """Return the location of a table in the catalog; None if it has none in S3."""
@@ -78,7 +78,7 @@ class GovernedFiles:
         access = snapshot.on_table(self._lake.principals, *table)
         if access is None or access & _ON_FILES[action]:
             return True
-        return action == "s3:GetObject" and "DESCRIBE" in access and any(each in location for each in _METADATA)
+        return action == "s3:GetObject" and "DESCRIBE" in access and any(name in location for name in _METADATA)
 
     def _homes(self, location: str, table: TableKey) -> Iterator[str]:
         stored = self._table(table)
@@ -90,8 +90,8 @@ class GovernedFiles:
             # All of them, once a statement: the files of a partition may be anywhere.
             keys = stored is not None and stored.partition_keys
             every = self._tables.partitions(*table) if keys else ()
-            self._folders[table] = frozenset(filter(None, (arn_of(each.storage.location) for each in every)))
-        yield from (each for each in _ancestors(location) if each in self._folders[table])
+            self._folders[table] = frozenset(filter(None, (arn_of(partition.storage.location) for partition in every)))
+        yield from (ancestor for ancestor in _ancestors(location) if ancestor in self._folders[table])
 
     def _table(self, table: TableKey) -> Table | None:
         if table not in self._found:

@@ -88,7 +88,7 @@ class CallersLake:
         if not self._principals:
             return
         access = self._lake.snapshot().on_table(self._principals, database.lower(), table.lower())
-        missing = [each for each in permissions if access is not None and each not in access]
+        missing = [permission for permission in permissions if access is not None and permission not in access]
         if missing:
             raise denied(", ".join(missing), f"table {database}.{table}")
 

@@ -131,7 +131,7 @@ class PolicyAuthorizer:
         names = self._stored_names(owner, None if shared else self._tenants.running(owner))
         resource_context = ResourceContext(self._region, owner, names, user=caller.user_name)
         return [
-            each for each in resources_of(service, context.operation, request, resource_context) if each != EVERYTHING[0]
+            name for name in resources_of(service, context.operation, request, resource_context) if name != EVERYTHING[0]
         ]
 
     def check_operation(
@@ -375,8 +375,8 @@ class _CrawlAccess:
         readers: Sequence[_Decisions] = (),
     ) -> None:
         """``readers`` are those whose files the crawl may open: who started it, and the crawler's role."""
-        self._lakes = [each.lake for each in readers if each.lake is not None]
-        self._files = [each.files() for each in readers]
+        self._lakes = [reader.lake for reader in readers if reader.lake is not None]
+        self._files = [reader.files() for reader in readers]
         self._audit = audit
         self._context = context
         self._decisions = decisions
@@ -393,14 +393,14 @@ class _CrawlAccess:
         self._audit.check()
         if self._decisions is not None:
             _check_crawl(self._decisions, operation, request)
-        _first_allowed([partial(each.check, operation, request) for each in self._lakes])
+        _first_allowed([partial(lake.check, operation, request) for lake in self._lakes])
 
     def check_files(self, action: str, uris: Sequence[str], table: TableKey | None = None, /) -> Sequence[str]:
         """See the protocol."""
         if not self._files:
             return ["s3://"]
         # What both may read is not known as a whole, so that no folders are returned.
-        folders = _first_allowed([partial(each.check, action, uris, table) for each in self._files])
+        folders = _first_allowed([partial(file.check, action, uris, table) for file in self._files])
         return folders if len(self._files) == 1 else []
 
     def changed(self, operation: str, request: Request) -> None:
@@ -430,7 +430,7 @@ class _CrawlAccess:
 
 def _named(resources: Sequence[str]) -> Sequence[str]:
     """Return ``resources`` for an audit event: none if the action has no resource types."""
-    return [each for each in resources if each not in EVERYTHING]
+    return [resource for resource in resources if resource not in EVERYTHING]
 
 
 def _filtered(handler: AnyHandler, context: RequestContext, decisions: _Decisions) -> AnyHandler:

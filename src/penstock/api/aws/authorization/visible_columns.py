@@ -43,8 +43,8 @@ def hide_columns(
 
 def _at(value: Any, path: list[str], change: Callable[[Any], Any]) -> Any:
     if isinstance(value, list):
-        items = [_at(each, path, change) for each in value]
-        return [each for each in items if each is not None]
+        items = [_at(item, path, change) for item in value]
+        return [item for item in items if item is not None]
     if not path:
         return change(value)
     if value.get(path[0]) is None:
@@ -63,10 +63,10 @@ def _narrowed(shape: Mapping[str, Any], request: Mapping[str, Any], visible: Vis
     columns = shape.get("Columns") or storage.get("Columns") or []
     keys = shape.get("PartitionKeys") or []
     table = str(shape.get("TableName") or shape.get("Name") or request.get("TableName", "")).lower()
-    shown = visible(database, table, [str(each["Name"]).lower() for each in (*columns, *keys)])
+    shown = visible(database, table, [str(column["Name"]).lower() for column in (*columns, *keys)])
     if shown is None:
         return shape
-    visible_columns = [each for each in columns if str(each["Name"]).lower() in shown]
+    visible_columns = [column for column in columns if str(column["Name"]).lower() in shown]
     parameters = {
         name: value for name, value in (shape.get("Parameters") or {}).items() if not name.startswith(_LISTS_OF_COLUMNS)
     }

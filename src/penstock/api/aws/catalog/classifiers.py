@@ -41,7 +41,7 @@ def operations(service: ClassifierService) -> OperationSet:
     def get_all(request: Request, _context: RequestContext) -> Response:
         page = service.page(limit=request.get("MaxResults") or _PAGE, token=request.get("NextToken"))
         token = {"NextToken": page.next_token} if page.next_token else {}
-        return {"Classifiers": [_shape(each) for each in page.items], **token}
+        return {"Classifiers": [_shape(item) for item in page.items], **token}
 
     handlers = {
         "CreateClassifier": create,

@@ -28,7 +28,7 @@ def operations(service: ConnectionService) -> OperationSet:
         "DeleteConnection": handlers.delete,
         "BatchDeleteConnection": handlers.delete_several,
     }
-    return OperationSet(service="glue", handlers={name: own_catalog(each) for name, each in named.items()})
+    return OperationSet(service="glue", handlers={name: own_catalog(item) for name, item in named.items()})
 
 
 class _Handlers:
@@ -46,9 +46,9 @@ class _Handlers:
     def list(self, request: Request, _context: RequestContext) -> Response:
         page = self._service.page(limit=request.get("MaxResults") or _PAGE, token=request.get("NextToken"))
         wanted = request.get("Filter") or {}
-        connections = [each for each in page.items if _matches(each, wanted)]
+        connections = [item for item in page.items if _matches(item, wanted)]
         token = {"NextToken": page.next_token} if page.next_token else {}
-        return {"ConnectionList": [_shape(each, request) for each in connections], **token}
+        return {"ConnectionList": [_shape(connection, request) for connection in connections], **token}
 
     def update(self, request: Request, context: RequestContext) -> Response:
         self._service.update(request["Name"], _wanted(request["ConnectionInput"], context))

@@ -74,12 +74,12 @@ def _readers(service: CrawlService, now: Callable[[], datetime]) -> dict[str, Ha
 
     def get_all(request: Request, _context: RequestContext) -> Response:
         page = service.page(limit=request.get("MaxResults") or _PAGE, token=request.get("NextToken"))
-        return _page("Crawlers", [_shape(each, now()) for each in page.items], page)
+        return _page("Crawlers", [_shape(item, now()) for item in page.items], page)
 
     def names(request: Request, _context: RequestContext) -> Response:
         wanted = dict(request.get("Tags") or {}).items()
         page = service.page(limit=request.get("MaxResults") or _PAGE, token=request.get("NextToken"))
-        return _page("CrawlerNames", [each.name for each in page.items if wanted <= dict(each.tags).items()], page)
+        return _page("CrawlerNames", [item.name for item in page.items if wanted <= dict(item.tags).items()], page)
 
     def get_several(request: Request, _context: RequestContext) -> Response:
         crawlers: list[dict[str, Any]] = []
@@ -95,7 +95,7 @@ def _readers(service: CrawlService, now: Callable[[], datetime]) -> dict[str, Ha
         if wanted := request.get("CrawlerNameList"):
             return {"CrawlerMetricsList": [_metrics(service.get(name), now()) for name in wanted]}
         page = service.page(limit=request.get("MaxResults") or _PAGE, token=request.get("NextToken"))
-        return _page("CrawlerMetricsList", [_metrics(each, now()) for each in page.items], page)
+        return _page("CrawlerMetricsList", [_metrics(item, now()) for item in page.items], page)
 
     return {
         "GetCrawler": get,
@@ -132,7 +132,7 @@ def _changed(crawler: Crawler, request: Request) -> Crawler:
     if behavior := (request.get("RecrawlPolicy") or {}).get("RecrawlBehavior"):
         changes["recrawl"] = behavior
     if "Targets" in request:
-        changes["targets"] = tuple(_target(each) for each in request["Targets"].get("S3Targets") or ())
+        changes["targets"] = tuple(_target(s3_target) for s3_target in request["Targets"].get("S3Targets") or ())
         changes["others"] = other_targets(request["Targets"])
     if policy := request.get("SchemaChangePolicy"):
         changes["policy"] = SchemaChangePolicy(
@@ -165,7 +165,7 @@ def _shape(crawler: Crawler, now: datetime) -> dict[str, Any]:
         "Role": crawler.role,
         "Targets": {
             "S3Targets": [
-                {**each.extra, "Path": each.path, "Exclusions": list(each.exclusions)} for each in crawler.targets
+                {**target.extra, "Path": target.path, "Exclusions": list(target.exclusions)} for target in crawler.targets
             ],
             **other_shapes(crawler.others),
         },

@@ -60,10 +60,10 @@ def history_handlers(service: CrawlService) -> dict[str, Handler]:
     """Return the handler of ListCrawls. A crawler keeps so few crawls that they are one page."""
 
     def crawls(request: Request, _context: RequestContext) -> Response:
-        filters = [_filter(each) for each in request.get("Filters") or ()]
+        filters = [_filter(filter_) for filter_ in request.get("Filters") or ()]
         crawler = service.get(request["CrawlerName"])
         shapes = [*_running(crawler), *map(_shape, crawler.history)]
-        return {"Crawls": [each for each in shapes if all(test(each) for test in filters)]}
+        return {"Crawls": [shape for shape in shapes if all(test(shape) for test in filters)]}
 
     return {"ListCrawls": crawls}
 
@@ -93,7 +93,7 @@ def _summary(tally: Tally) -> str:
     counts = {"ADD": tally.tables_created, "UPDATE": tally.tables_updated, "DELETE": tally.tables_deleted}
     for change, count in counts.items():
         if count:
-            names = [name for each, name in tally.changes if each == change]
+            names = [name for item, name in tally.changes if item == change]
             tables[change] = {"Count": count, "Details": {"names": names}}
     partitions = {"ADD": tally.partitions_added, "DELETE": tally.partitions_deleted}
     return json.dumps(

@@ -147,14 +147,16 @@ def operations(rulesets: DataQualityRulesets) -> OperationSet:
         return {}
 
     def every(request: Request, _context: RequestContext) -> Response:
-        chosen = [each for each in rulesets.list() if _fits(each, request)]
+        chosen = [stored_ruleset for stored_ruleset in rulesets.list() if _fits(stored_ruleset, request)]
 
         def read(after: str | None, count: int) -> list[StoredRuleset]:
-            return [each for each in chosen if after is None or each.name > after][:count]
+            return [stored_ruleset for stored_ruleset in chosen if after is None or stored_ruleset.name > after][:count]
 
         limit = request.get("MaxResults") or _PAGE
-        rulesets_page = page("rulesets", request.get("NextToken"), limit, read, lambda each: each.name, kind=str)
-        shapes = [{**_shape(each), "RuleCount": each.rules} for each in rulesets_page.items]
+        rulesets_page = page(
+            "rulesets", request.get("NextToken"), limit, read, lambda stored_ruleset: stored_ruleset.name, kind=str
+        )
+        shapes = [{**_shape(item), "RuleCount": item.rules} for item in rulesets_page.items]
         return present(Rulesets=shapes, NextToken=rulesets_page.next_token)
 
     handlers: dict[str, Handler] = {

@@ -71,7 +71,7 @@ def _statistics(
     def update(request: Request, _context: RequestContext) -> Response:
         table, partition = home(request)
         failed = service.statistics.put(table, request["ColumnStatisticsList"], partition=partition)
-        return {"Errors": [{"ColumnStatistics": each, "Error": error_detail(error)} for each, error in failed]}
+        return {"Errors": [{"ColumnStatistics": entry, "Error": error_detail(error)} for entry, error in failed]}
 
     def get(request: Request, _context: RequestContext) -> Response:
         table, partition = home(request)

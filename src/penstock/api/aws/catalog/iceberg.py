@@ -135,7 +135,7 @@ def _new(
 
 def _with_version(properties: Mapping[str, str], version: str | None) -> dict[str, str]:
     """Return ``properties`` with the format version, which the request may give twice."""
-    versions = {each for each in (version, properties.get(FORMAT_VERSION)) if each}
+    versions = {name for name in (version, properties.get(FORMAT_VERSION)) if name}
     if len(versions) > 1:
         raise InvalidInput(f"Version and the property {FORMAT_VERSION} differ.", remedy="Give one of them.")
     return {**properties, FORMAT_VERSION: versions.pop() if versions else str(DEFAULT_VERSION)}
@@ -146,7 +146,7 @@ def _fields(shape: Request | None, own: Mapping[str, str], members: Mapping[str,
     if shape is None:
         return None
     fields: Sequence[Request] = shape.get("Fields") or ()
-    return {**_renamed(shape, own), "fields": [_renamed(each, members) for each in fields]}
+    return {**_renamed(shape, own), "fields": [_renamed(field, members) for field in fields]}
 
 
 def _renamed(shape: Request, names: Mapping[str, str]) -> dict[str, Any]:

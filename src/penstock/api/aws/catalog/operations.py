@@ -32,7 +32,7 @@ def operations(service: CatalogService, files: MetadataFiles | None = None) -> O
     handlers = {**_database_handlers(service), **_table_readers(service), **_table_writers(service, files)}
     handlers |= {**_version_handlers(service), **partition_handlers(service), **detail_handlers(service)}
     handlers |= {**optimizer_handlers(service), **account_handlers()}
-    return OperationSet(service="glue", handlers={name: own_catalog(each) for name, each in handlers.items()})
+    return OperationSet(service="glue", handlers={name: own_catalog(handler) for name, handler in handlers.items()})
 
 
 def own_catalog(handler: Handler) -> Handler:
@@ -62,7 +62,7 @@ def _database_handlers(service: CatalogService) -> dict[str, Handler]:
         if request.get("ResourceShareType") in _SHARED:
             return {"DatabaseList": []}
         page = service.databases_page(limit=request.get("MaxResults") or _PAGE, token=request.get("NextToken"))
-        shapes = [database_shape(each, context.account) for each in page.items]
+        shapes = [database_shape(item, context.account) for item in page.items]
         return _page(
             "DatabaseList", _chosen(shapes, request, {"NAME": "Name", "TARGET_DATABASE": "TargetDatabase"}), page.next_token
         )
@@ -98,7 +98,7 @@ def _table_readers(service: CatalogService) -> dict[str, Handler]:
             token=request.get("NextToken"),
             expression=request.get("Expression"),
         )
-        shapes = [table_shape(each, context.account) for each in page.items]
+        shapes = [table_shape(item, context.account) for item in page.items]
         return _page("TableList", _chosen(shapes, request, _TABLE_ATTRIBUTES), page.next_token)
 
     def search(request: Request, context: RequestContext) -> Response:
@@ -107,7 +107,7 @@ def _table_readers(service: CatalogService) -> dict[str, Handler]:
         page = service.search_page(
             _search(request), limit=request.get("MaxResults") or _PAGE, token=request.get("NextToken")
         )
-        return _page("TableList", [table_shape(each, context.account) for each in page.items], page.next_token)
+        return _page("TableList", [table_shape(item, context.account) for item in page.items], page.next_token)
 
     return {"GetTable": get, "GetTables": get_all, "SearchTables": search}
 
@@ -117,7 +117,7 @@ def _table_writers(service: CatalogService, files: MetadataFiles | None) -> dict
         if request.get("OpenTableFormatInput") is not None:
             create_iceberg_table(service, files, request, context)
             return {}
-        indexes = [partition_index(each) for each in request.get("PartitionIndexes") or ()]
+        indexes = [partition_index(index) for index in request.get("PartitionIndexes") or ()]
         service.create_table(request["DatabaseName"], table_input(_given_table(request)), indexes=indexes)
         return {}
 
@@ -165,7 +165,7 @@ def _version_handlers(service: CatalogService) -> dict[str, Handler]:
             limit=request.get("MaxResults") or _PAGE,
             token=request.get("NextToken"),
         )
-        return _page("TableVersions", [_version_shape(each, context) for each in page.items], page.next_token)
+        return _page("TableVersions", [_version_shape(item, context) for item in page.items], page.next_token)
 
     def remove(request: Request, _context: RequestContext) -> Response:
         service.delete_table_version(request["DatabaseName"], request["TableName"], request["VersionId"])
@@ -193,9 +193,9 @@ def _search(request: Request) -> TableSearch:
     return TableSearch(
         text=request.get("SearchText"),
         predicates=[
-            Predicate(key=each["Key"], value=each.get("Value", ""), comparator=each.get("Comparator", "EQUALS"))
-            for each in request.get("Filters") or ()
-            if each.get("Key")
+            Predicate(key=filter_["Key"], value=filter_.get("Value", ""), comparator=filter_.get("Comparator", "EQUALS"))
+            for filter_ in request.get("Filters") or ()
+            if filter_.get("Key")
         ],
         sort_by=criteria[0].get("FieldName"),
         descending=criteria[0].get("Sort") == "DESC",
@@ -222,7 +222,7 @@ def _chosen(shapes: Sequence[dict[str, Any]], request: Request, members: Mapping
         )
     if not wanted or not set(wanted) <= set(members):
         return shapes
-    names = {"Name", "DatabaseName", *(members[each] for each in wanted)}
+    names = {"Name", "DatabaseName", *(members[item] for item in wanted)}
     return [{name: value for name, value in shape.items() if name in names} for shape in shapes]
 
 

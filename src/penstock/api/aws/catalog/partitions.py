@@ -32,13 +32,13 @@ def _readers(service: CatalogService) -> dict[str, Handler]:
             segment=Segment(number=share["SegmentNumber"], total=share["TotalSegments"]) if share else None,
         )
         columns = not request.get("ExcludeColumnSchema")
-        shapes = [partition_shape(each, context.account, columns=columns) for each in page.items]
+        shapes = [partition_shape(item, context.account, columns=columns) for item in page.items]
         return {"Partitions": shapes, "NextToken": page.next_token} if page.next_token else {"Partitions": shapes}
 
     def get_several(request: Request, context: RequestContext) -> Response:
-        wanted = [each["Values"] for each in request["PartitionsToGet"]]
+        wanted = [item["Values"] for item in request["PartitionsToGet"]]
         partitions, unprocessed = service.partitions_by_values(request["DatabaseName"], request["TableName"], wanted)
-        shapes = [partition_shape(each, context.account) for each in partitions]
+        shapes = [partition_shape(item, context.account) for item in partitions]
         return {"Partitions": shapes, "UnprocessedKeys": [{"Values": list(values)} for values in unprocessed]}
 
     return {"GetPartition": get, "GetPartitions": get_all, "BatchGetPartition": get_several}
@@ -67,18 +67,20 @@ def _writers(service: CatalogService) -> dict[str, Handler]:
 
 def _batch_writers(service: CatalogService) -> dict[str, Handler]:
     def create(request: Request, _context: RequestContext) -> Response:
-        wanted = [partition_input(each) for each in request["PartitionInputList"]]
+        wanted = [partition_input(input_) for input_ in request["PartitionInputList"]]
         failed = service.create_partitions(request["DatabaseName"], request["TableName"], wanted)
-        return {"Errors": [{"PartitionValues": list(each), "ErrorDetail": error_detail(error)} for each, error in failed]}
+        return {"Errors": [{"PartitionValues": list(entry), "ErrorDetail": error_detail(error)} for entry, error in failed]}
 
     def update(request: Request, _context: RequestContext) -> Response:
-        wanted = [(each["PartitionValueList"], partition_input(each["PartitionInput"])) for each in request["Entries"]]
+        wanted = [(entry["PartitionValueList"], partition_input(entry["PartitionInput"])) for entry in request["Entries"]]
         failed = service.update_partitions(request["DatabaseName"], request["TableName"], wanted)
-        return {"Errors": [{"PartitionValueList": list(each), "ErrorDetail": error_detail(error)} for each, error in failed]}
+        return {
+            "Errors": [{"PartitionValueList": list(entry), "ErrorDetail": error_detail(error)} for entry, error in failed]
+        }
 
     def remove(request: Request, _context: RequestContext) -> Response:
-        wanted = [each["Values"] for each in request["PartitionsToDelete"]]
+        wanted = [item["Values"] for item in request["PartitionsToDelete"]]
         failed = service.delete_partitions(request["DatabaseName"], request["TableName"], wanted)
-        return {"Errors": [{"PartitionValues": list(each), "ErrorDetail": error_detail(error)} for each, error in failed]}
+        return {"Errors": [{"PartitionValues": list(entry), "ErrorDetail": error_detail(error)} for entry, error in failed]}
 
     return {"BatchCreatePartition": create, "BatchUpdatePartition": update, "BatchDeletePartition": remove}

@@ -71,7 +71,7 @@ def _alias_handlers(aliases: Aliases) -> dict[str, Handler]:
 def _whole_account_handlers(store: AccessStore, policies: ManagedPolicies) -> dict[str, Handler]:
     def summary(_request: Request, context: RequestContext) -> Request:
         by_type = {name: store.list_entities(entity_type, context.account) for name, entity_type in _COUNTED.items()}
-        own = [each for each in by_type["Policies"] if isinstance(each, ManagedPolicy)]
+        own = [policy for policy in by_type["Policies"] if isinstance(policy, ManagedPolicy)]
         root = any(key.principal.endswith(":root") for key in store.list(context.account))
         counts = {
             **{name: len(entities) for name, entities in by_type.items()},
@@ -80,15 +80,15 @@ def _whole_account_handlers(store: AccessStore, policies: ManagedPolicies) -> di
             "AccountSigningCertificatesPresent": 0,
             "MFADevices": 0,
             "MFADevicesInUse": 0,
-            "PolicyVersionsInUse": sum(len(each.versions) for each in own),
+            "PolicyVersionsInUse": sum(len(managed_policy.versions) for managed_policy in own),
             "ServerCertificates": 0,
         }
         return {"SummaryMap": counts | _QUOTAS}
 
     def details(request: Request, context: RequestContext) -> Request:
         wanted = set(request.get("Filter") or ("User", "Role", "Group", "LocalManagedPolicy", "AWSManagedPolicy"))
-        entities = [each for each in _details(store, policies, context.account) if each[0] in wanted]
-        page = paged(request, f"details:{sorted(wanted)}", "All", entities, key=lambda each: each[1], shape=_of_entity)
+        entities = [detail for detail in _details(store, policies, context.account) if detail[0] in wanted]
+        page = paged(request, f"details:{sorted(wanted)}", "All", entities, key=lambda pair: pair[1], shape=_of_entity)
         answer: dict[str, Any] = {"UserDetailList": [], "GroupDetailList": [], "RoleDetailList": [], "Policies": []}
         for filter_name, shape in page["All"]:
             answer["Policies" if filter_name.endswith("Policy") else f"{filter_name}DetailList"].append(shape)
@@ -106,17 +106,17 @@ def _of_entity(described: _Described) -> tuple[str, dict[str, Any]]:
 
 def _details(store: AccessStore, policies: ManagedPolicies, account: str) -> list[_Described]:
     """Return the kind, the ARN and what makes the shape of every entity."""
-    profiles = [each for each in store.list_entities(EntityKind.PROFILE, account) if isinstance(each, InstanceProfile)]
+    profiles = [entity for entity in store.list_entities(EntityKind.PROFILE, account) if isinstance(entity, InstanceProfile)]
     usage = policies.usage(account)
     details: list[_Described] = []
     for identity in store.list_identities(account):
         filter_name = type(identity).__name__
-        details.append((filter_name, identity.arn, lambda each=identity: _identity_detail(each, profiles)))  # type: ignore[misc]
+        details.append((filter_name, identity.arn, lambda item=identity: _identity_detail(item, profiles)))  # type: ignore[misc]
     for policy in policies.list(account):
         filter_name = "LocalManagedPolicy" if policy.account == account else "AWSManagedPolicy"
         if filter_name == "LocalManagedPolicy" or usage.attached.get(policy.arn) or usage.bounding.get(policy.arn):
             # Of AWS's policies, those that are used: as AWS answers.
-            details.append((filter_name, policy.arn, lambda each=policy: _policy_detail(each, usage)))  # type: ignore[misc]
+            details.append((filter_name, policy.arn, lambda item=policy: _policy_detail(item, usage)))  # type: ignore[misc]
     return details
 
 
@@ -135,10 +135,12 @@ def _identity_detail(identity: Identity, profiles: Sequence[InstanceProfile]) ->
             GroupList=list(identity.groups), PermissionsBoundary=boundary_shape(identity), Tags=tags_shape(identity) or []
         )
     if isinstance(identity, Role):
-        own = [each for each in profiles if (each.role or "").lower() == identity.name.lower()]
+        own = [profile for profile in profiles if (profile.role or "").lower() == identity.name.lower()]
         return shape | present(
             AssumeRolePolicyDocument=document(identity.trust),
-            InstanceProfileList=[named("InstanceProfile", each) | {"Roles": [role_shape(identity)]} for each in own],
+            InstanceProfileList=[
+                named("InstanceProfile", instance_profile) | {"Roles": [role_shape(identity)]} for instance_profile in own
+            ],
             PermissionsBoundary=boundary_shape(identity),
             Tags=tags_shape(identity) or [],
             RoleLastUsed={},

@@ -77,7 +77,14 @@ class _Profiles:
         return paged(request, f"tags:profile:{profile.name}", "Tags", tags, key=lambda tag: tag["Key"], shape=dict)
 
     def _page(self, request: Request, listing: str, profiles: Sequence[InstanceProfile]) -> Request:
-        return paged(request, listing, "InstanceProfiles", profiles, key=lambda each: each.name.lower(), shape=self._shape)
+        return paged(
+            request,
+            listing,
+            "InstanceProfiles",
+            profiles,
+            key=lambda instance_profile: instance_profile.name.lower(),
+            shape=self._shape,
+        )
 
     def _shape(self, profile: InstanceProfile) -> dict[str, Any]:
         role = self._profiles.role(profile)

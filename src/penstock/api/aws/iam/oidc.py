@@ -53,7 +53,11 @@ class _Providers:
         }
 
     def list(self, _request: Request, context: RequestContext) -> Request:
-        return {"OpenIDConnectProviderList": [{"Arn": each.arn} for each in self._providers.list(context.account)]}
+        return {
+            "OpenIDConnectProviderList": [
+                {"Arn": oidc_provider.arn} for oidc_provider in self._providers.list(context.account)
+            ]
+        }
 
     def thumbprints(self, request: Request, context: RequestContext) -> Request:
         self._providers.set_thumbprints(context.account, request[_ARN], request["ThumbprintList"])

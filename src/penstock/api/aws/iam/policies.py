@@ -132,10 +132,16 @@ class _Policies:
         if by != "PermissionsBoundary":
             identities += self._policies.attached_identities(context.account, policy.arn)
         if by != "PermissionsPolicy":
-            identities += [each for each in self._policies.bounded(context.account, policy.arn) if each not in identities]
+            identities += [
+                principal for principal in self._policies.bounded(context.account, policy.arn) if principal not in identities
+            ]
         prefix = request.get("PathPrefix", "/")
-        chosen = [each for each in identities if each.path.startswith(prefix) and only in (None, type(each).__name__)]
-        page = paged(request, f"entities:{policy.arn}", "Entities", chosen, key=lambda each: each.arn, shape=_entity)
+        chosen = [
+            identity
+            for identity in identities
+            if identity.path.startswith(prefix) and only in (None, type(identity).__name__)
+        ]
+        page = paged(request, f"entities:{policy.arn}", "Entities", chosen, key=lambda identity: identity.arn, shape=_entity)
         listed = page["Entities"]
         return {**page} | {
             f"Policy{entity_type}s": [shape for name, shape in listed if name == entity_type]

@@ -33,11 +33,11 @@ def simulation_handlers(store: AccessStore, authorizer: Authorizer) -> dict[str,
         identity = _identity(store, context.account, request["PolicySourceArn"])
         own = [
             NamedPolicy(
-                name=each.name,
-                source_type=each.source_type,
-                policy=parse_policy(each.text, PolicyType.IDENTITY, stored=True),
+                name=source.name,
+                source_type=source.source_type,
+                policy=parse_policy(source.text, PolicyType.IDENTITY, stored=True),
             )
-            for each in authorizer.sources(identity)
+            for source in authorizer.sources(identity)
         ]
         boundary = _boundary(request)
         bound = identity.boundary if isinstance(identity, Principal) else None
@@ -109,7 +109,7 @@ def _simulated(
         if own is None
         else NamedPolicy(name="ResourcePolicy", source_type="resource", policy=parse_policy(own, PolicyType.RESOURCE)),
         owner=_owner(request, caller.account),
-        keys={each["ContextKeyName"].lower(): tuple(each["ContextKeyValues"]) for each in _entries(request)},
+        keys={entry["ContextKeyName"].lower(): tuple(entry["ContextKeyValues"]) for entry in _entries(request)},
         tags=tags or {},
     )
     outcomes = [simulation.run(action, resource) for action in actions for resource in resources]
@@ -119,15 +119,15 @@ def _simulated(
         "simulation",
         "EvaluationResults",
         numbered,
-        key=lambda each: f"{each[0]:06}",
-        shape=lambda each: _shape(each[1]),
+        key=lambda pair: f"{pair[0]:06}",
+        shape=lambda pair: _shape(pair[1]),
     )
 
 
 def _entries(request: Request) -> Sequence[Request]:
     entries = request.get("ContextEntries") or ()
-    for each in entries:
-        if not each.get("ContextKeyName") or not each.get("ContextKeyValues"):
+    for entry in entries:
+        if not entry.get("ContextKeyName") or not entry.get("ContextKeyValues"):
             raise _InvalidSimulation("A context entry needs ContextKeyName and ContextKeyValues.")
     return list(entries)
 
@@ -143,7 +143,10 @@ def _shape(outcome: Outcome) -> dict[str, Any]:
         EvalActionName=outcome.action,
         EvalResourceName=outcome.resource,
         EvalDecision=outcome.decision,
-        MatchedStatements=[{"SourcePolicyId": each.name, "SourcePolicyType": each.source_type} for each in outcome.matched],
+        MatchedStatements=[
+            {"SourcePolicyId": named_policy.name, "SourcePolicyType": named_policy.source_type}
+            for named_policy in outcome.matched
+        ],
         MissingContextValues=list(outcome.missing),
         PermissionsBoundaryDecisionDetail=None if within is None else {"AllowedByPermissionsBoundary": within},
     )

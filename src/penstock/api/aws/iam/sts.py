@@ -80,7 +80,7 @@ def _wanted(request: Request) -> AssumeRoleRequest:
 
 
 def _policy_arns(request: Request) -> tuple[str, ...]:
-    arns = tuple(each.get("arn", "") for each in request.get("PolicyArns", ()))
+    arns = tuple(policy_arn.get("arn", "") for policy_arn in request.get("PolicyArns", ()))
     if not all(arns):
         raise InvalidInput("Each of PolicyArns needs arn.", remedy="Give the ARN of a managed policy.")
     return arns

@@ -49,12 +49,12 @@ def _readers(service: JobService) -> dict[str, Handler]:
 
     def get_all(request: Request, _context: RequestContext) -> Response:
         page = service.page(limit=request.get("MaxResults") or PAGE, token=request.get("NextToken"))
-        return paged(page, Jobs=[_shape(each) for each in page.items])
+        return paged(page, Jobs=[_shape(item) for item in page.items])
 
     def names(request: Request, _context: RequestContext) -> Response:
         tags = dict(request.get("Tags") or {}).items()
         page = service.page(limit=request.get("MaxResults") or PAGE, token=request.get("NextToken"))
-        return paged(page, JobNames=[each.name for each in page.items if tags <= dict(each.tags).items()])
+        return paged(page, JobNames=[item.name for item in page.items if tags <= dict(item.tags).items()])
 
     def get_several(request: Request, _context: RequestContext) -> Response:
         shapes: list[Mapping[str, Any]] = []

@@ -47,7 +47,7 @@ def _runs(service: RunService) -> dict[str, Handler]:
     def get_all(request: Request, _context: RequestContext) -> Response:
         limit = request.get("MaxResults") or PAGE
         page = service.page(request["JobName"], limit=limit, token=request.get("NextToken"))
-        return paged(page, JobRuns=[run_shape(each) for each in page.items])
+        return paged(page, JobRuns=[run_shape(item) for item in page.items])
 
     def stop(request: Request, _context: RequestContext) -> Response:
         job = request["JobName"]
@@ -84,7 +84,7 @@ def run_settings(request: Request) -> Mapping[str, Any]:
 
 def run_shape(run: JobRun, *, predecessors: bool = False) -> Mapping[str, Any]:
     """Return Glue's JobRun."""
-    before = [dict(zip(("JobName", "RunId"), each.rsplit("/", 1), strict=True)) for each in run.predecessors]
+    before = [dict(zip(("JobName", "RunId"), predecessor.rsplit("/", 1), strict=True)) for predecessor in run.predecessors]
     return present(
         **{"JobMode": "SCRIPT"} | wanted(run.settings, _SHOWN),
         Id=run.id,

@@ -25,7 +25,7 @@ def operations(service: SecurityService) -> OperationSet:
 
     def get_all(request: Request, _context: RequestContext) -> Response:
         page = service.page(limit=request.get("MaxResults") or PAGE, token=request.get("NextToken"))
-        return paged(page, SecurityConfigurations=[_shape(each) for each in page.items])
+        return paged(page, SecurityConfigurations=[_shape(item) for item in page.items])
 
     def delete(request: Request, _context: RequestContext) -> Response:
         service.delete(request["Name"])
@@ -43,7 +43,7 @@ def operations(service: SecurityService) -> OperationSet:
 def _encryption(shape: Request) -> Mapping[str, Any]:
     encryption: dict[str, Any] = {}
     if shape.get("S3Encryption"):
-        encryption["S3Encryption"] = [wanted(each, ("S3EncryptionMode", _KEY)) for each in shape["S3Encryption"]]
+        encryption["S3Encryption"] = [wanted(item, ("S3EncryptionMode", _KEY)) for item in shape["S3Encryption"]]
     for part in ("CloudWatch", "JobBookmarks"):
         if shape.get(f"{part}Encryption"):
             encryption[f"{part}Encryption"] = wanted(shape[f"{part}Encryption"], (f"{part}EncryptionMode", _KEY))

@@ -39,8 +39,10 @@ def _sessions(service: SessionService) -> dict[str, Handler]:
     def get_all(request: Request, _context: RequestContext) -> Response:
         tags = dict(request.get("Tags") or {}).items()
         page = service.page(limit=request.get("MaxResults") or PAGE, token=request.get("NextToken"))
-        sessions = [each for each in page.items if tags <= dict(each.tags).items()]
-        return paged(page, Ids=[each.id for each in sessions], Sessions=[_shape(service, each) for each in sessions])
+        sessions = [item for item in page.items if tags <= dict(item.tags).items()]
+        return paged(
+            page, Ids=[session.id for session in sessions], Sessions=[_shape(service, session) for session in sessions]
+        )
 
     def named(act: Callable[[str], None]) -> Handler:
         def handle(request: Request, _context: RequestContext) -> Response:
@@ -69,7 +71,7 @@ def _statements(service: SessionService) -> dict[str, Handler]:
 
     def get_all(request: Request, _context: RequestContext) -> Response:
         page = service.statements(request["SessionId"], limit=PAGE, token=request.get("NextToken"))
-        return paged(page, Statements=[_statement(each) for each in page.items])
+        return paged(page, Statements=[_statement(item) for item in page.items])
 
     def cancel(request: Request, _context: RequestContext) -> Response:
         number = request["Id"]

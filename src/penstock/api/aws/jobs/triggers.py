@@ -64,12 +64,12 @@ def _readers(service: TriggerService) -> dict[str, Handler]:
     def get_all(request: Request, _context: RequestContext) -> Response:
         job = request.get("DependentJobName")
         page = service.page(limit=request.get("MaxResults") or PAGE, token=request.get("NextToken"))
-        return paged(page, Triggers=[trigger_shape(each) for each in page.items if _starts(each, job)])
+        return paged(page, Triggers=[trigger_shape(item) for item in page.items if _starts(item, job)])
 
     def names(request: Request, _context: RequestContext) -> Response:
         job, tags = request.get("DependentJobName"), dict(request.get("Tags") or {}).items()
         page = service.page(limit=request.get("MaxResults") or PAGE, token=request.get("NextToken"))
-        matches = [each.name for each in page.items if _starts(each, job) and tags <= dict(each.tags).items()]
+        matches = [item.name for item in page.items if _starts(item, job) and tags <= dict(item.tags).items()]
         return paged(page, TriggerNames=matches)
 
     def get_several(request: Request, _context: RequestContext) -> Response:
@@ -86,15 +86,15 @@ def _readers(service: TriggerService) -> dict[str, Handler]:
 
 
 def _starts(trigger: Trigger, job: str | None) -> bool:
-    return job is None or any(each.get("JobName") == job for each in trigger.actions)
+    return job is None or any(action.get("JobName") == job for action in trigger.actions)
 
 
 def _settings(request: Request) -> Mapping[str, Any]:
     settings = wanted(request, ("Description", "Schedule"))
     if request.get("Actions") is not None:
-        settings["Actions"] = [_action(each) for each in request["Actions"]]
+        settings["Actions"] = [_action(action) for action in request["Actions"]]
     if request.get("Predicate") is not None:
-        conditions = [wanted(each, _CONDITION) for each in request["Predicate"].get("Conditions") or ()]
+        conditions = [wanted(condition, _CONDITION) for condition in request["Predicate"].get("Conditions") or ()]
         settings["Predicate"] = present(Logical=request["Predicate"].get("Logical"), Conditions=conditions or None)
     return settings
 

@@ -54,7 +54,7 @@ def _definitions(service: WorkflowService, store: JobStore) -> dict[str, Handler
 
     def names(request: Request, _context: RequestContext) -> Response:
         page = service.page(limit=request.get("MaxResults") or PAGE, token=request.get("NextToken"))
-        return paged(page, Workflows=[each.name for each in page.items])
+        return paged(page, Workflows=[item.name for item in page.items])
 
     def get_several(request: Request, _context: RequestContext) -> Response:
         workflows: list[Mapping[str, Any]] = []
@@ -98,7 +98,7 @@ def _runs(service: WorkflowService, store: JobStore) -> dict[str, Handler]:
         graph, limit = bool(request.get("IncludeGraph")), request.get("MaxResults") or PAGE
         page = service.runs(request["Name"], limit=limit, token=request.get("NextToken"))
         triggers = service.triggers(request["Name"])
-        return paged(page, Runs=[_run_shape(each, triggers, store, graph=graph) for each in page.items])
+        return paged(page, Runs=[_run_shape(item, triggers, store, graph=graph) for item in page.items])
 
     def properties(request: Request, _context: RequestContext) -> Response:
         return {"RunProperties": service.run(request["Name"], request["RunId"]).properties}
@@ -158,7 +158,7 @@ def _job_runs(run: WorkflowRun, triggers: Sequence[Trigger], store: JobStore) ->
 
 
 def _statistics(run: WorkflowRun, job_runs: Mapping[str, JobRun]) -> Mapping[str, int]:
-    counts = Counter(_COUNTED.get(each.state, "RunningActions") for each in job_runs.values())
+    counts = Counter(_COUNTED.get(job_run.state, "RunningActions") for job_run in job_runs.values())
     counts["ErroredActions"] += len(run.failed)
     names = {*_COUNTED.values(), "RunningActions"}
     return {"TotalActions": sum(counts.values()) + len(run.crawls), **{name: counts[name] for name in names}}
@@ -183,6 +183,6 @@ def _graph(triggers: Sequence[Trigger], runs: Mapping[str, JobRun]) -> Mapping[s
     for trigger in triggers:
         details = {"Trigger": trigger_shape(trigger)}
         own = node("TRIGGER", trigger.name, f"wnode_trigger_{trigger.name}", TriggerDetails=details)
-        edges += [{"SourceId": worker(each), "DestinationId": own} for each in trigger.conditions]
-        edges += [{"SourceId": own, "DestinationId": worker(each)} for each in trigger.actions]
+        edges += [{"SourceId": worker(condition), "DestinationId": own} for condition in trigger.conditions]
+        edges += [{"SourceId": own, "DestinationId": worker(action)} for action in trigger.actions]
     return {"Nodes": list(nodes.values()), "Edges": edges}

@@ -47,9 +47,9 @@ def filter_handlers(service: LakeFormation, catalog: CatalogService) -> dict[str
         check_own(table, service.account)
         database, name = table.get("DatabaseName", "").lower(), (table.get("Name") or "").lower()
         filters = [
-            _shown(each, service.account)
-            for each in service.filters()
-            if database in {"", each["DatabaseName"]} and name in {"", each["TableName"]}
+            _shown(filter_, service.account)
+            for filter_ in service.filters()
+            if database in {"", filter_["DatabaseName"]} and name in {"", filter_["TableName"]}
         ]
         return {"DataCellsFilters": filters}
 
@@ -65,14 +65,16 @@ def filter_handlers(service: LakeFormation, catalog: CatalogService) -> dict[str
 def _document(data: Mapping[str, Any], catalog: CatalogService) -> dict[str, Any]:
     """Return the filter to store. Raises :class:`InvalidRequest` unless it says which columns and which rows."""
     table = catalog.table(data["DatabaseName"], data["TableName"])
-    known = {each.name.lower() for each in (*table.storage.columns, *table.partition_keys)}
+    known = {column.name.lower() for column in (*table.storage.columns, *table.partition_keys)}
     document: dict[str, Any] = {"DatabaseName": table.database, "TableName": table.name, "Name": data["Name"]}
     names, wildcard = data.get("ColumnNames"), data.get("ColumnWildcard")
     if names and wildcard is None:
-        document["ColumnNames"] = sorted({each.lower() for each in names})
+        document["ColumnNames"] = sorted({name.lower() for name in names})
     elif wildcard is not None and not names:
         document["ColumnWildcard"] = {
-            "ExcludedColumnNames": sorted(each.lower() for each in wildcard.get("ExcludedColumnNames") or ())
+            "ExcludedColumnNames": sorted(
+                excluded_column_name.lower() for excluded_column_name in wildcard.get("ExcludedColumnNames") or ()
+            )
         }
     else:
         raise InvalidRequest("A filter has ColumnNames or ColumnWildcard.")

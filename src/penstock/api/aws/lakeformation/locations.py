@@ -40,7 +40,7 @@ def location_handlers(service: LakeFormation) -> dict[str, Handler]:
         return {}
 
     def every(_request: Request, _context: RequestContext) -> Response:
-        return {"ResourceInfoList": [_shown(*each) for each in service.named(_LOCATION)]}
+        return {"ResourceInfoList": [_shown(*pair) for pair in service.named(_LOCATION)]}
 
     return {
         "RegisterResource": register,

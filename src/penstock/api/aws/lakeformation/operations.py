@@ -49,9 +49,9 @@ def operations(service: LakeFormation, catalog: CatalogService, vendor: SessionV
     handlers = {**_settings_handlers(service), **_grant_handlers(service)}
     handlers |= {**tag_handlers(service, catalog), **filter_handlers(service, catalog), **location_handlers(service)}
     handlers |= credential_handlers(service, catalog, vendor)
-    guarded = {name: each if name in _FOR_ALL else _for_admins(service, each) for name, each in handlers.items()}
+    guarded = {name: handler if name in _FOR_ALL else _for_admins(service, handler) for name, handler in handlers.items()}
     return OperationSet(
-        service="lakeformation", handlers={name: _of_this_catalog(service, each) for name, each in guarded.items()}
+        service="lakeformation", handlers={name: _of_this_catalog(service, item) for name, item in guarded.items()}
     )
 
 
@@ -136,24 +136,24 @@ def _grant_handlers(service: LakeFormation) -> dict[str, Handler]:
 
     def listed(request: Request, context: RequestContext) -> Response:
         own = None if _is_admin(service, context) else principals_of(context.caller_or_root)
-        every = [each for each in _every(service) if own is None or each.principal in own]
+        every = [item for item in _every(service) if own is None or item.principal in own]
         criteria = _Criteria.of(request, service.account)
-        grants = [each for each in every if criteria.has(each)]
+        grants = [item for item in every if criteria.has(item)]
         answer = _page(grants, request, "permissions")
         return {
-            "PrincipalResourcePermissions": [_shown(each, service.account) for each in answer[0]],
+            "PrincipalResourcePermissions": [_shown(item, service.account) for item in answer[0]],
             "NextToken": answer[1],
         }
 
     def effective(request: Request, _context: RequestContext) -> Response:
         path = location_arn(request["ResourceArn"])
         grants = [
-            each
-            for each in service.grants()
-            if "DataLocation" in each.resource and is_below(path, each.resource["DataLocation"]["ResourceArn"])
+            item
+            for item in service.grants()
+            if "DataLocation" in item.resource and is_below(path, item.resource["DataLocation"]["ResourceArn"])
         ]
         answer = _page(grants, request, "effective")
-        return {"Permissions": [_shown(each, service.account) for each in answer[0]], "NextToken": answer[1]}
+        return {"Permissions": [_shown(item, service.account) for item in answer[0]], "NextToken": answer[1]}
 
     return {
         "GrantPermissions": one(grant=True),
@@ -207,7 +207,7 @@ def _failures(entries: Sequence[Mapping[str, Any]], change: Callable[[Mapping[st
 
 def _every(service: LakeFormation) -> list[Grant]:
     """Return all grants in an order that does not change."""
-    return sorted(service.grants(), key=lambda each: (each.principal, sorted(each.resource), str(each.resource)))
+    return sorted(service.grants(), key=lambda grant: (grant.principal, sorted(grant.resource), str(grant.resource)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,8 +272,8 @@ def _page(items: Sequence[Any], request: Request, listing: str) -> tuple[Sequenc
         return numbered[start : start + count]
 
     limit = request.get("MaxResults") or _PAGE
-    answer = page(listing, request.get("NextToken"), limit, read, lambda each: each[0], kind=int)
-    return [each for _, each in answer.items], answer.next_token
+    answer = page(listing, request.get("NextToken"), limit, read, lambda pair: pair[0], kind=int)
+    return [item for _, item in answer.items], answer.next_token
 
 
 def _principals(names: Sequence[str]) -> list[dict[str, str]]:
@@ -281,7 +281,7 @@ def _principals(names: Sequence[str]) -> list[dict[str, str]]:
 
 
 def _names(principals: Sequence[Mapping[str, str]]) -> list[str]:
-    return [_principal(each) for each in principals]
+    return [_principal(principal) for principal in principals]
 
 
 def _principal(principal: Mapping[str, str]) -> str:

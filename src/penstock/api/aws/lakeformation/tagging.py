@@ -100,7 +100,7 @@ def _expressions(service: LakeFormation) -> dict[str, Handler]:
         return _shown_expression(service, request["Name"], service.get_named(_EXPRESSION, request["Name"]))
 
     def every(_request: Request, _context: RequestContext) -> Response:
-        return {"LFTagExpressions": [_shown_expression(service, *each) for each in service.named(_EXPRESSION)]}
+        return {"LFTagExpressions": [_shown_expression(service, *pair) for pair in service.named(_EXPRESSION)]}
 
     def delete(request: Request, _context: RequestContext) -> Response:
         service.delete_named(_EXPRESSION, request["Name"])
@@ -123,10 +123,10 @@ def _searches(service: LakeFormation, catalog: CatalogService) -> dict[str, Hand
     def databases(request: Request, context: RequestContext) -> Response:
         wanted, assigned = expression(request), service.tags.assignments()
         answers = []
-        for each in catalog.databases():
-            tags = assigned.database(each.name)
+        for item in catalog.databases():
+            tags = assigned.database(item.name)
             if matches(wanted, tags):
-                shape = database_shape(each, context.account)
+                shape = database_shape(item, context.account)
                 answers.append({"Database": shape, **_without_empty(LFTags=_pairs(service, tags))})
         return {"DatabaseList": answers}
 
@@ -136,7 +136,7 @@ def _searches(service: LakeFormation, catalog: CatalogService) -> dict[str, Hand
         for database in catalog.databases():
             for table in catalog.tables(database.name):
                 if matches(wanted, assigned.table(database.name, table.name)):
-                    columns = [each.name.lower() for each in table.storage.columns]
+                    columns = [column.name.lower() for column in table.storage.columns]
                     tags = _table_tags(service, assigned, database.name, table.name, columns)
                     answers.append({"Table": table_shape(table, context.account), **tags})
         return {"TableList": answers}
@@ -165,7 +165,7 @@ def _places(service: LakeFormation, catalog: CatalogService, resource: Mapping[s
 
 def _columns(catalog: CatalogService, database: str, table: str) -> list[str]:
     stored = catalog.table(database, table)
-    return [each.name.lower() for each in (*stored.storage.columns, *stored.partition_keys)]
+    return [column.name.lower() for column in (*stored.storage.columns, *stored.partition_keys)]
 
 
 def _table_tags(
@@ -181,7 +181,7 @@ def _table_tags(
 
 def _without_empty(**lists: list[dict[str, Any]]) -> dict[str, Any]:
     """Return the lists that have members: AWS leaves the others out of its answer."""
-    return {name: each for name, each in lists.items() if each}
+    return {name: list_ for name, list_ in lists.items() if list_}
 
 
 def _pair(service: LakeFormation, key: str, values: Sequence[str]) -> dict[str, Any]:
@@ -197,5 +197,5 @@ def _shown_expression(service: LakeFormation, name: str, document: Mapping[str, 
         "Name": name,
         "Description": document.get("Description", ""),
         "CatalogId": service.account,
-        "Expression": [_pair(service, each["TagKey"], each["TagValues"]) for each in document["Expression"]],
+        "Expression": [_pair(service, item["TagKey"], item["TagValues"]) for item in document["Expression"]],
     }

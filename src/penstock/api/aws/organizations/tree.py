@@ -63,7 +63,7 @@ def _listed(
         return [item for item in ordered if after is None or key(item) > after][:count]
 
     one_page = page(listing, request.get("NextToken"), request.get("MaxResults", _PAGE), read, key, kind=str)
-    return present(**{member: [shape(each) for each in one_page.items]}, NextToken=one_page.next_token)
+    return present(**{member: [shape(item) for item in one_page.items]}, NextToken=one_page.next_token)
 
 
 def tree_handlers(
@@ -137,7 +137,7 @@ class _Tree:
             "Name": "Root",
             "PolicyTypes": [],
         }
-        return _listed(request, "roots", "Roots", [root], key=lambda each: str(each["Id"]), shape=dict)
+        return _listed(request, "roots", "Roots", [root], key=lambda item: str(item["Id"]), shape=dict)
 
     def units(self, request: Request, _context: RequestContext) -> Request:
         _check_parent(request["ParentId"])
@@ -150,14 +150,14 @@ class _Tree:
         if self._accounts.find(request["ChildId"]) is None:
             raise ChildNotFound(f"There is no account {request['ChildId']}.", remedy="ListAccounts lists the accounts.")
         return _listed(
-            request, "parents", "Parents", [{"Id": _ROOT, "Type": "ROOT"}], key=lambda each: each["Id"], shape=dict
+            request, "parents", "Parents", [{"Id": _ROOT, "Type": "ROOT"}], key=lambda item: item["Id"], shape=dict
         )
 
     def children(self, request: Request, _context: RequestContext) -> Request:
         _check_parent(request["ParentId"])
         accounts = self._accounts.list() if request["ChildType"] == "ACCOUNT" else []
         return _listed(
-            request, "children", "Children", accounts, key=_id, shape=lambda each: {"Id": each.id, "Type": "ACCOUNT"}
+            request, "children", "Children", accounts, key=_id, shape=lambda item: {"Id": item.id, "Type": "ACCOUNT"}
         )
 
     def accounts(self, request: Request, _context: RequestContext) -> Request:

@@ -200,7 +200,7 @@ class EndpointTable:
         for service in self._services.values():
             if service.model.target_prefix == prefix:
                 return service
-        known = ", ".join(sorted(each.model.target_prefix for each in self._services.values() if not each.model.query))
+        known = ", ".join(sorted(item.model.target_prefix for item in self._services.values() if not item.model.query))
         if not target:
             raise UnknownOperation(
                 "The request names no operation.",
@@ -217,8 +217,8 @@ class EndpointTable:
 
     def form_service(self, signing_name: str) -> Service:
         """Return the query protocol's service with this signing name; for an unknown name, any service of the protocol."""
-        speaking = [each for each in self._services.values() if each.model.query]
-        return next((each for each in speaking if each.model.signing_name == signing_name), speaking[0])
+        speaking = [service for service in self._services.values() if service.model.query]
+        return next((service for service in speaking if service.model.signing_name == signing_name), speaking[0])
 
     def refuse(self, target: str) -> PenstockError:
         """Return the error for a target that is not served: AWS's if AWS does not have the operation, else Penstock's."""

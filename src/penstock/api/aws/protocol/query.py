@@ -157,29 +157,29 @@ def _tag(model: ServiceModel, member: Mapping[str, Any], name: str) -> str:
 def _list(model: ServiceModel, shape: Mapping[str, Any], tree: _Tree, path: str) -> list[Any]:
     member = shape["member"]
     node = tree if shape.get("flattened") else tree.get(member.get("locationName", "member"), {})
-    return [_value(model, member["shape"], each, f"{path}.{index}") for index, each in _numbered(node, path)]
+    return [_value(model, member["shape"], entry, f"{path}.{index}") for index, entry in _numbered(node, path)]
 
 
 def _map(model: ServiceModel, shape: Mapping[str, Any], tree: _Tree, path: str) -> dict[str, Any]:
     node = tree if shape.get("flattened") else tree.get("entry", {})
     key_name, value_name = shape["key"].get("locationName", "key"), shape["value"].get("locationName", "value")
     entries = {}
-    for index, each in _numbered(node, path):
-        if key_name not in each or value_name not in each:
+    for index, entry in _numbered(node, path):
+        if key_name not in entry or value_name not in entry:
             raise UnreadableRequest(f"A key and a value are expected at '{path}.{index}'.")
-        key = _value(model, shape["key"]["shape"], each[key_name], path)
-        entries[key] = _value(model, shape["value"]["shape"], each[value_name], f"{path}.{index}")
+        key = _value(model, shape["key"]["shape"], entry[key_name], path)
+        entries[key] = _value(model, shape["value"]["shape"], entry[value_name], f"{path}.{index}")
     return entries
 
 
 def _numbered(node: _Tree, path: str) -> list[tuple[int, _Tree]]:
     numbered = []
-    for index, each in node.items():
+    for index, item in node.items():
         if index == "":  # an empty list is sent as a field without a value
             continue
         if not (index.isascii() and index.isdigit() and len(index) <= 5 and 0 < int(index) <= _MAX_INDEX):
             raise UnreadableRequest(f"'{index[:100]}' is not the number of an entry, at '{path}'.")
-        numbered.append((int(index), each))
+        numbered.append((int(index), item))
     return sorted(numbered, key=lambda entry: entry[0])
 
 
@@ -209,9 +209,9 @@ def _element_content(model: ServiceModel, name: str, value: Any) -> str:
             )
         case "list":
             entry = shape["member"].get("locationName", "member")
-            return "".join(f"<{entry}>{_element_content(model, shape['member']['shape'], each)}</{entry}>" for each in value)
+            return "".join(f"<{entry}>{_element_content(model, shape['member']['shape'], item)}</{entry}>" for item in value)
         case "map":
-            return "".join(f"<entry>{_entry(model, shape, key, each)}</entry>" for key, each in value.items())
+            return "".join(f"<entry>{_entry(model, shape, key, item)}</entry>" for key, item in value.items())
         case _:
             return _scalar_text(shape["type"], value)
 
@@ -231,9 +231,9 @@ def _scalar_text(shape_type: str, value: Any) -> str:
 def _member(model: ServiceModel, member: Mapping[str, Any], name: str, value: Any) -> str:
     tag, shape = _tag(model, member, name), model.shapes[member["shape"]]
     if shape.get("flattened") and shape["type"] == "list":
-        return "".join(f"<{tag}>{_element_content(model, shape['member']['shape'], each)}</{tag}>" for each in value)
+        return "".join(f"<{tag}>{_element_content(model, shape['member']['shape'], item)}</{tag}>" for item in value)
     if shape.get("flattened") and shape["type"] == "map":
-        return "".join(f"<{tag}>{_entry(model, shape, key, each)}</{tag}>" for key, each in value.items())
+        return "".join(f"<{tag}>{_entry(model, shape, key, item)}</{tag}>" for key, item in value.items())
     return f"<{tag}>{_element_content(model, member['shape'], value)}</{tag}>"
 
 

@@ -96,7 +96,7 @@ def is_harmless(pattern: re.Pattern[str], most: int | None) -> bool:
 
 def _takes_the_rest(operation: Any, value: Any) -> bool:
     """Return whether it is ``.*``, with a dot for any character."""
-    return str(operation) == "MAX_REPEAT" and value[0] == 0 and [str(each[0]) for each in value[2]] == ["ANY"]
+    return str(operation) == "MAX_REPEAT" and value[0] == 0 and [str(item[0]) for item in value[2]] == ["ANY"]
 
 
 class _Repeats(NamedTuple):

@@ -67,7 +67,7 @@ def page_of_secrets(
     ordered = sorted(secrets, key=position, reverse=descending)
     after = _read_token(listing, token)
     if after is not None:
-        ordered = [each for each in ordered if (position(each) < after if descending else position(each) > after)]
+        ordered = [item for item in ordered if (position(item) < after if descending else position(item) > after)]
     shown = ordered[:size]
     return shown, _token(listing, *position(shown[-1])) if len(ordered) > size else None
 
@@ -81,7 +81,11 @@ def page_of_versions(
         return f"{_sortable(version.created)} {version.id}"
 
     def read(after: str | None, count: int) -> Sequence[SecretVersion]:
-        return [each for each in sorted(versions, key=position) if after is None or position(each) > after][:count]
+        return [
+            secret_version
+            for secret_version in sorted(versions, key=position)
+            if after is None or position(secret_version) > after
+        ][:count]
 
     try:
         return page(f"versions:{secret.arn}", token, size, read, position, kind=str)
@@ -104,7 +108,7 @@ def _fits(secret: Secret, key: str, values: Sequence[str]) -> bool:
 
 def _has_words(text: str, wanted: str) -> bool:
     words, prefixes = _words(text), _words(wanted)
-    return bool(prefixes) and all(any(word.startswith(each) for word in words) for each in prefixes)
+    return bool(prefixes) and all(any(word.startswith(prefix) for word in words) for prefix in prefixes)
 
 
 def _words(text: str) -> list[str]:

@@ -140,7 +140,7 @@ class _Handlers:
             numbers=not request.get("ExcludeNumbers", False),
             punctuation=not request.get("ExcludePunctuation", False),
             space=request.get("IncludeSpace", False),
-            each=request.get("RequireEachIncludedType", True),
+            item=request.get("RequireEachIncludedType", True),
         )
         return {"RandomPassword": random_password(rules)}
 

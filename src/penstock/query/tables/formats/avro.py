@@ -153,17 +153,19 @@ def _shape(type_: LakeType) -> Callable[[Any], Any]:
     """Return the function from a value as fastavro reads it to what Arrow takes."""
     if type_.name == "map":
         inner = _shape(type_.inner[1])
-        return lambda value: None if value is None else [(key, inner(each)) for key, each in _expected(value, dict).items()]
+        return lambda value: (
+            None if value is None else [(key, inner(entry)) for key, entry in _expected(value, dict).items()]
+        )
     if type_.name == "array":
         item = _shape(type_.inner[0])
-        return lambda value: None if value is None else [item(each) for each in _expected(value, list)]
+        return lambda value: None if value is None else [item(entry) for entry in _expected(value, list)]
     if isinstance(type_, Struct):
         fields = [(field.name, field.name.lower(), _shape(field.type)) for field in type_.fields]
 
         def struct(value: Any) -> Any:
             if value is None:
                 return None
-            folded = {key.lower(): each for key, each in _expected(value, dict).items()}
+            folded = {key.lower(): entry for key, entry in _expected(value, dict).items()}
             return {name: inner(folded.get(key)) for name, key, inner in fields}
 
         return struct

@@ -128,13 +128,15 @@ class _RowReader:
             objects = [orjson.loads(line) for line in lines]
         except orjson.JSONDecodeError:
             return None
-        if any(type(each) is not dict for each in objects):
+        if any(type(object_) is not dict for object_ in objects):
             return None
-        layouts = [self._layout(tuple(each)) for each in objects]
+        layouts = [self._layout(tuple(object_)) for object_ in objects]
         rows = []
         for at, (type_, convert) in enumerate(zip(self._kinds, self._converters, strict=True)):
             # A missing key is None in its layout, which no object has.
-            values = [None if keys is None else each.get(keys[at]) for each, keys in zip(objects, layouts, strict=True)]
+            values = [
+                None if keys is None else object_.get(keys[at]) for object_, keys in zip(objects, layouts, strict=True)
+            ]
             column = _typed(values, type_.name, convert)
             signed = type_.name in {"double", "float"}
             if column is None or (signed and 0.0 in column and any(map(_MINUS_ZERO.search, lines))):
@@ -200,12 +202,12 @@ def _typed(values: list[Any], type_: str, convert: Converter) -> list[Any] | Non
     """Return values of orjson's as ``convert`` makes them of the file's texts; None if some could differ."""
     types = set(map(type, values)) - {type(None)}
     if type_ in {"double", "float"} and types <= {int, float}:
-        return [None if each is None else float(each) for each in values]
+        return [None if item is None else float(item) for item in values]
     if types == {str} and type_ not in _RANGES:
         return values if type_ == "string" else _converted_texts(values, convert)
     if type_ in _RANGES and types == {int}:
         low, high = _RANGES[type_]
-        present = [each for each in values if each is not None]
+        present = [item for item in values if item is not None]
         return values if low <= min(present) and max(present) <= high else None
     # Other values are made of a number's text, which orjson does not keep.
     return values if not types or (type_ == "boolean" and types == {bool}) else None
@@ -213,10 +215,10 @@ def _typed(values: list[Any], type_: str, convert: Converter) -> list[Any] | Non
 
 def _converted_texts(values: list[Any], convert: Converter) -> list[Any] | None:
     try:
-        known = {each: convert(each) for each in set(values) - {None}}
+        known = {item: convert(item) for item in set(values) - {None}}
     except JsonProblem:
         return None  # its message has the line's number
-    return [known.get(each) for each in values]
+    return [known.get(item) for item in values]
 
 
 class _Object(dict[str, Any]):

@@ -51,7 +51,7 @@ def converter(type_: LakeType, *, openx: bool) -> Converter:
         "binary": lambda: _binary if openx else _bytes,
         "void": lambda: lambda _: None,
         "array": lambda: _array(converter(type_.inner[0], openx=openx), openx=openx),
-        "map": lambda: _map(*(converter(each, openx=openx) for each in type_.inner), openx=openx),
+        "map": lambda: _map(*(converter(item, openx=openx) for item in type_.inner), openx=openx),
     }
     if isinstance(type_, Struct):
         return _struct(type_, openx=openx)
@@ -142,7 +142,7 @@ def _json(value: Any) -> str:
         return str(value)
     if isinstance(value, dict):
         pairs = getattr(value, "pairs", list(value.items()))
-        return "{" + ",".join(f"{json.dumps(name, ensure_ascii=False)}:{_json(each)}" for name, each in pairs) + "}"
+        return "{" + ",".join(f"{json.dumps(name, ensure_ascii=False)}:{_json(item)}" for name, item in pairs) + "}"
     if isinstance(value, list):
         return "[" + ",".join(map(_json, value)) + "]"
     return json.dumps(value, ensure_ascii=False)
@@ -156,7 +156,7 @@ def _array(inner: Converter, *, openx: bool) -> Converter:
             if value == "":
                 return None
             value = [value]
-        return [None if each is None else inner(each) for each in value]
+        return [None if item is None else inner(item) for item in value]
 
     return convert
 
@@ -168,8 +168,8 @@ def _map(key: Converter, inner: Converter, *, openx: bool) -> Converter:
                 return None
             raise JsonProblem("an object was expected.")
         pairs = {
-            key(name if openx else Number(name)): None if each is None else inner(each)
-            for name, each in getattr(value, "pairs", value.items())
+            key(name if openx else Number(name)): None if item is None else inner(item)
+            for name, item in getattr(value, "pairs", value.items())
         }
         return list(pairs.items())
 
@@ -181,15 +181,15 @@ def _struct(type_: Struct, *, openx: bool) -> Converter:
 
     def convert(value: Any) -> dict[str, Any]:
         if isinstance(value, list) and openx:
-            value = {key: each for (_, key, _), each in zip(fields, value, strict=False)}
+            value = {key: item for (_, key, _), item in zip(fields, value, strict=False)}
         elif openx and isinstance(value, str) and not isinstance(value, Number) and not value.strip():
             value = {}
         if not isinstance(value, dict):
             raise JsonProblem("an object was expected.")
         record = {}
         for name, key, inner in fields:
-            each = value.get(key)
-            record[name] = None if each is None else inner(each)
+            content = value.get(key)
+            record[name] = None if content is None else inner(content)
         return record
 
     return convert
@@ -211,7 +211,7 @@ def _timestamp(value: Any) -> datetime | None:
         raise JsonProblem(f"{_shown(value)} is not a timestamp.")
     *numbers, fraction, zone = match.groups()
     try:
-        year, month, day, hour, minute, second = (int(each or 0) for each in numbers)
+        year, month, day, hour, minute, second = (int(number or 0) for number in numbers)
         part = int((fraction or "0")[:6].ljust(6, "0"))
         instant = datetime(year, month, day, hour, minute, second, part, tzinfo=UTC)
     except ValueError:

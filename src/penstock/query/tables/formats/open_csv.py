@@ -57,7 +57,7 @@ class _Splitter:
     """Splits lines; one whose quotes are not around whole fields is an error, because its readers disagree about it."""
 
     def __init__(self, rules: OpenCsvFormat) -> None:
-        separator, quote, escape = (re.escape(each) for each in (rules.separator, rules.quote, rules.escape))
+        separator, quote, escape = (re.escape(name) for name in (rules.separator, rules.quote, rules.escape))
         quoted = f"{quote}(?P<quoted>(?:[^{quote}{escape}]|{quote}{quote}|{escape}.)*){quote}"
         self._field = re.compile(f"(?:{quoted}|(?P<plain>[^{separator}{quote}{escape}]*))(?P<end>{separator}|$)", re.DOTALL)
         self._escaped = re.compile(f"{quote}({quote})|{escape}(.)", re.DOTALL)
@@ -86,7 +86,7 @@ class _Splitter:
                     f"Line {number} has a quote or an escape outside a quoted field, or a quote that does not end.",
                 )
             text = match["quoted"]
-            values.append(match["plain"] if text is None else self._escaped.sub(lambda each: each[1] or each[2], text))
+            values.append(match["plain"] if text is None else self._escaped.sub(lambda item: item[1] or item[2], text))
             if not match["end"]:
                 return values
             at = match.end()

@@ -47,8 +47,8 @@ class OrcFormat:
         self, engine: Any, view: str, schema: pa.Schema, files: Sequence[NumberedFile], used: Sequence[Column]
     ) -> Relation:
         fields = {column.name.lower(): self._field(schema, column) for column in used}
-        chosen = list(dict.fromkeys(each for each in fields.values() if each is not None))
-        shape = pa.schema([*(schema.field(each) for each in chosen), (FILE_COLUMN, pa.int32())])
+        chosen = list(dict.fromkeys(field for field in fields.values() if field is not None))
+        shape = pa.schema([*(schema.field(item) for item in chosen), (FILE_COLUMN, pa.int32())])
         source = register_stream(engine, view, shape, partial(_stripes, files, chosen, shape))
         types = _engine_types(shape)
         columns = {}

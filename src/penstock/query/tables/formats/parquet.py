@@ -29,7 +29,7 @@ class ParquetFormat:
         """See :class:`~penstock.query.tables.formats.port.FileFormat`."""
         _ = view
         if self.columns is not None:
-            return [self._by_place(engine, each, used, with_file=with_file) for each in files]
+            return [self._by_place(engine, file, used, with_file=with_file) for file in files]
         paths = [file.path for _, file in files]
         described = _described(engine, paths)
         where = paths[0] if len(paths) == 1 else f"one of {len(paths)} files such as {paths[0]}"

@@ -74,7 +74,7 @@ class RegexFormat:
             matches = list(map(self.pattern.fullmatch, lines))
         except TooSlow as error:
             raise bad_data(file[1].path, f"{error}.") from None
-        return pa.array([None if each is None else each.groups() for each in matches], pa.list_(pa.string()))
+        return pa.array([None if match is None else match.groups() for match in matches], pa.list_(pa.string()))
 
 
 def _decoded(type_: LakeType, text: str) -> str:

@@ -103,7 +103,7 @@ def _escaped(rules: TextRules, file: NumberedFile, first: int, lines: list[str])
     """Split lines at marks that are not escaped. Escaped ones are replaced until their text is decoded."""
     assert rules.escape is not None
     escape, mark, special = rules.escape, rules.marks[0], rules.special
-    stand_ins = {each: chr(_STAND_INS + number) for number, each in enumerate(special)}
+    stand_ins = {name: chr(_STAND_INS + number) for number, name in enumerate(special)}
     pattern = re.compile(re.escape(escape) + "(.)", re.DOTALL)
 
     def stand_in(match: re.Match[str]) -> str:
@@ -113,7 +113,7 @@ def _escaped(rules: TextRules, file: NumberedFile, first: int, lines: list[str])
     for number, line in enumerate(lines, start=first):
         text = line
         if escape in line:
-            if any(each in line for each in stand_ins.values()):
+            if any(in_ in line for in_ in stand_ins.values()):
                 raise bad_data(file[1].path, f"Line {number} has a character of Unicode's private planes beside an escape.")
             text = pattern.sub(stand_in, line)
         rows.append(text.split(mark))

@@ -29,17 +29,17 @@ PathOf = Callable[[str], str]
 def load_positions(engine: Any, name: str, tasks: Sequence[FileTask], path: PathOf, io: FileIO) -> None:
     """Make the table ``name`` (a quoted name) of the deleted rows: ``file`` (a path) and ``pos``."""
     engine.execute(f"CREATE TABLE {name} (file VARCHAR, pos BIGINT)")
-    vectors = ((path(task.file.file_path), each) for task in tasks for each in task.positions if each.vector)
+    vectors = ((path(task.file.file_path), position) for task in tasks for position in task.positions if position.vector)
     for file, delete in vectors:
         positions = pa.table({"pos": pa.array(read_vector(delete, io), pa.uint64())})
         engine.register("__penstock_vector", positions)
         engine.execute(f"INSERT INTO {name} SELECT {quote_text(file)}, pos FROM __penstock_vector")  # noqa: S608 our own names
         engine.unregister("__penstock_vector")
     pairs = [
-        (path(each.file.file_path), task.file.file_path, path(task.file.file_path))
+        (path(position.file.file_path), task.file.file_path, path(task.file.file_path))
         for task in tasks
-        for each in task.positions
-        if not each.vector
+        for position in task.positions
+        if not position.vector
     ]
     if not pairs:
         return
@@ -79,8 +79,8 @@ def equality_sets(tasks: Iterable[FileTask]) -> Mapping[tuple[int, ...], list[De
     """Return the files of equality deletes by the ids of the columns that they compare."""
     files_by_ids: dict[tuple[int, ...], dict[str, DeleteFile]] = {}
     for task in tasks:
-        for each in task.equalities:
-            files_by_ids.setdefault(ids_of(each), {})[each.file.file_path] = each
+        for equality in task.equalities:
+            files_by_ids.setdefault(ids_of(equality), {})[equality.file.file_path] = equality
     return {ids: list(files.values()) for ids, files in files_by_ids.items()}
 
 
@@ -97,11 +97,11 @@ def load_equalities(
 ) -> None:
     """Make the table ``name`` of deleted values: ``source`` (the delete file's path), and ``e1``, ... for the columns."""
     ids = ids_of(deletes[0])
-    columns = ", ".join(f"e{each} {engine_type(fields[each].field_type)}" for each in ids)
+    columns = ", ".join(f"e{id_} {engine_type(fields[id_].field_type)}" for id_ in ids)
     engine.execute(f"CREATE TABLE {name} (source VARCHAR, {columns})")
-    for each in deletes:
-        file = path(each.file.file_path)
-        source = _parquet({each}, path)
+    for delete in deletes:
+        file = path(delete.file.file_path)
+        source = _parquet({delete}, path)
         layout = FileLayout(file, None)
         values = ", ".join(layout.project(fields[column], {}) for column in ids)
         engine.execute(
@@ -117,13 +117,13 @@ def quoted_set(ids: Sequence[int], view: str) -> str:
 
 def _parquet(deletes: Iterable[DeleteFile], path: PathOf) -> str:
     paths = []
-    for each in deletes:
-        if each.file.file_format != FileFormat.PARQUET:
+    for delete in deletes:
+        if delete.file.file_format != FileFormat.PARQUET:
             raise StatementError(
                 "NOT_SUPPORTED",
-                f"Deletes in files of format {each.file.file_format.value} are not supported, only Parquet: "
-                f"{each.file.file_path}",
+                f"Deletes in files of format {delete.file.file_format.value} are not supported, only Parquet: "
+                f"{delete.file.file_path}",
                 remedy="Compact the table with the engine that wrote it.",
             )
-        paths.append(path(each.file.file_path))
-    return f"[{', '.join(quote_text(each) for each in sorted(paths))}]"
+        paths.append(path(delete.file.file_path))
+    return f"[{', '.join(quote_text(name) for name in sorted(paths))}]"

@@ -71,8 +71,8 @@ def to_iceberg(conditions: Sequence[exp.Expr], schema: Schema, *, outer: bool) -
     """
     reader = _Reader(schema, outer)
     result: BooleanExpression = AlwaysTrue()
-    for each in conditions:
-        expression = reader.read(each)
+    for condition in conditions:
+        expression = reader.read(condition)
         if expression is not None:
             result = And(result, expression)
     return result
@@ -81,7 +81,7 @@ def to_iceberg(conditions: Sequence[exp.Expr], schema: Schema, *, outer: bool) -
 class _Reader:
     def __init__(self, schema: Schema, outer: bool) -> None:
         self._schema = schema
-        self._names = {each.name.lower(): each for each in schema.fields}
+        self._names = {field.name.lower(): field for field in schema.fields}
         self._outer = outer
 
     def read(self, node: exp.Expr) -> BooleanExpression | None:
@@ -114,7 +114,7 @@ class _Reader:
             return _not_null(column[0]) if column is not None else None
         if isinstance(node, exp.Between):
             column = self._column(node.this)
-            low, high = (self._value(node.args[each], column) for each in ("low", "high"))
+            low, high = (self._value(node.args[name], column) for name in ("low", "high"))
             if column is None or low is None or high is None or node.args.get("symmetric"):
                 return None
             return And(_COMPARISONS[exp.GTE](column[0], low), _COMPARISONS[exp.LTE](column[0], high))
@@ -124,10 +124,10 @@ class _Reader:
 
     def _in(self, node: exp.In) -> BooleanExpression | None:
         column = self._column(node.this)
-        values = [self._value(each, column) for each in node.expressions]
+        values = [self._value(expression, column) for expression in node.expressions]
         if column is None or node.args.get("query") or node.args.get("unnest") or not 0 < len(values) <= _MAX_LIST:
             return None
-        known = [each for each in values if each is not None]
+        known = [item for item in values if item is not None]
         return _in(column[0], known) if len(known) == len(values) else None
 
     def _compared(self, node: exp.Expr) -> BooleanExpression | None:

@@ -55,7 +55,9 @@ def read_name_mapping(properties: Mapping[str, str]) -> NameMapping | None:
 
 
 def _mapping(fields: Sequence[Any]) -> NameMapping:
-    return {name: (each.get("field-id"), _mapping(each.get("fields") or ())) for each in fields for name in each["names"]}
+    return {
+        name: (field.get("field-id"), _mapping(field.get("fields") or ())) for field in fields for name in field["names"]
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +74,7 @@ class FileLayout:
 
     def __init__(self, path: str, mapping: NameMapping | None) -> None:
         schema = pq.read_schema(path)
-        if not any(_field_id(each) is not None for each in schema) and len(schema):
+        if not any(_field_id(item) is not None for item in schema) and len(schema):
             if mapping is None:
                 raise StatementError(
                     "ICEBERG_BAD_DATA",
@@ -107,10 +109,10 @@ def _field_id(field: pa.Field) -> int | None:
 
 def _nodes(fields: Sequence[pa.Field], mapping: NameMapping | None) -> Mapping[int, _Node]:
     nodes: dict[int, _Node] = {}
-    for each in fields:
-        known, inside = (_field_id(each), None) if mapping is None else mapping.get(each.name, (None, {}))
+    for field in fields:
+        known, inside = (_field_id(field), None) if mapping is None else mapping.get(field.name, (None, {}))
         if known is not None:
-            nodes[known] = _Node(each.name, each.type, _nodes(_children(each.type), inside))
+            nodes[known] = _Node(field.name, field.type, _nodes(_children(field.type), inside))
     return nodes
 
 
@@ -131,18 +133,18 @@ def _project(sql: str, node: _Node, type_: IcebergType) -> tuple[str, bool]:
     if isinstance(type_, ListType):
         if not (_T.is_list(node.kind) or _T.is_large_list(node.kind)):
             raise _unfit(node, type_)
-        each = f"e{type_.element_id}"
-        inner, changed = _inside(each, node, type_.element_field)
-        return (f"list_transform({sql}, lambda {each}: {inner})", True) if changed else (sql, False)
+        item = f"e{type_.element_id}"
+        inner, changed = _inside(item, node, type_.element_field)
+        return (f"list_transform({sql}, lambda {item}: {inner})", True) if changed else (sql, False)
     if isinstance(type_, MapType):
         if not _T.is_map(node.kind):
             raise _unfit(node, type_)
-        each = f"e{type_.key_id}"
-        key, other_key = _inside(f"{each}.key", node, type_.key_field)
-        value, other_value = _inside(f"{each}.value", node, type_.value_field)
+        item = f"e{type_.key_id}"
+        key, other_key = _inside(f"{item}.key", node, type_.key_field)
+        value, other_value = _inside(f"{item}.value", node, type_.value_field)
         if not other_key and not other_value:
             return sql, False
-        pairs = f"list_transform(map_entries({sql}), lambda {each}: struct_pack(k := {key}, v := {value}))"
+        pairs = f"list_transform(map_entries({sql}), lambda {item}: struct_pack(k := {key}, v := {value}))"
         return f"map_from_entries({pairs})", True
     return _primitive(sql, node, type_)
 
@@ -157,8 +159,8 @@ def _inside(sql: str, node: _Node, field: NestedField) -> tuple[str, bool]:
 def _struct(sql: str, node: _Node, type_: StructType) -> tuple[str, bool]:
     if not _T.is_struct(node.kind):
         raise _unfit(node, type_)
-    names = [each.name for each in (node.kind.field(at) for at in range(node.kind.num_fields))]
-    changed = names != [each.name for each in type_.fields]
+    names = [item.name for item in (node.kind.field(at) for at in range(node.kind.num_fields))]
+    changed = names != [nested_field.name for nested_field in type_.fields]
     parts = []
     for field in type_.fields:
         inner = node.inside.get(field.field_id)

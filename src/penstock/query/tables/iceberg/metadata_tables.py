@@ -56,8 +56,8 @@ class _Source:
         return manifests_of(self.version.snapshot, self.io)
 
     def entries(self) -> Iterable[ManifestEntry]:
-        for each in self.manifests():
-            yield from read_entries(each, self.io)
+        for manifest in self.manifests():
+            yield from read_entries(manifest, self.io)
 
 
 class MetadataTable:
@@ -67,10 +67,10 @@ class MetadataTable:
         opened = reader.lake.of(table)
         state = load(table, opened)
         version = read_version(state, reference.version, reference.position, reader.engine)
-        check_whole(table, [each.name.lower() for each in version.schema.fields], reference, reader)
+        check_whole(table, [field.name.lower() for field in version.schema.fields], reference, reader)
         self._rows: pa.Table = METADATA_TABLES[what](_Source(state, version, LakeIO(opened)))
         self._name = f"{state.name}${what}"
-        columns = [Column(name=each.name, type=hive.render(arrow.parse(each.type))) for each in self._rows.schema]
+        columns = [Column(name=item.name, type=hive.render(arrow.parse(item.type))) for item in self._rows.schema]
         self._table = Table(
             database=table.database,
             name=f"{table.name}${what}",
@@ -133,14 +133,22 @@ def _table(schema: Sequence[tuple[str, pa.DataType]], rows: Iterable[Sequence[An
 
 def _history(source: _Source) -> pa.Table:
     metadata = source.state.metadata
-    parents = {each.snapshot_id: each.parent_snapshot_id for each in metadata.snapshots}
+    parents = {snapshot.snapshot_id: snapshot.parent_snapshot_id for snapshot in metadata.snapshots}
     current, line = metadata.current_snapshot_id, set()
     while current is not None and current not in line:
         line.add(current)
         current = parents.get(current)
     schema = [("made_current_at", _WHEN), ("snapshot_id", _LONG), ("parent_id", _LONG), ("is_current_ancestor", _BOOL)]
     log = metadata.snapshot_log
-    rows = [(each.timestamp_ms, each.snapshot_id, parents.get(each.snapshot_id), each.snapshot_id in line) for each in log]
+    rows = [
+        (
+            snapshot_log_entry.timestamp_ms,
+            snapshot_log_entry.snapshot_id,
+            parents.get(snapshot_log_entry.snapshot_id),
+            snapshot_log_entry.snapshot_id in line,
+        )
+        for snapshot_log_entry in log
+    ]
     return _table(schema, rows)
 
 
@@ -154,10 +162,19 @@ def _snapshots(source: _Source) -> pa.Table:
         ("summary", pa.map_(_TEXT, _TEXT)),
     ]
     rows = []
-    for each in source.state.metadata.snapshots:
-        operation = each.summary.operation.value if each.summary is not None else None
-        summary = list(each.summary.additional_properties.items()) if each.summary is not None else None
-        rows.append((each.timestamp_ms, each.snapshot_id, each.parent_snapshot_id, operation, each.manifest_list, summary))
+    for snapshot in source.state.metadata.snapshots:
+        operation = snapshot.summary.operation.value if snapshot.summary is not None else None
+        summary = list(snapshot.summary.additional_properties.items()) if snapshot.summary is not None else None
+        rows.append(
+            (
+                snapshot.timestamp_ms,
+                snapshot.snapshot_id,
+                snapshot.parent_snapshot_id,
+                operation,
+                snapshot.manifest_list,
+                summary,
+            )
+        )
     return _table(schema, rows)
 
 
@@ -173,13 +190,13 @@ def _refs(source: _Source) -> pa.Table:
     rows = [
         (
             name,
-            each.snapshot_ref_type.value.upper(),
-            each.snapshot_id,
-            each.max_ref_age_ms,
-            each.min_snapshots_to_keep,
-            each.max_snapshot_age_ms,
+            ref.snapshot_ref_type.value.upper(),
+            ref.snapshot_id,
+            ref.max_ref_age_ms,
+            ref.min_snapshots_to_keep,
+            ref.max_snapshot_age_ms,
         )
-        for name, each in source.state.metadata.refs.items()
+        for name, ref in source.state.metadata.refs.items()
     ]
     return _table(schema, rows)
 
@@ -201,8 +218,8 @@ def _manifests(source: _Source) -> pa.Table:
     metadata = source.state.metadata
     whole = whole_schema(metadata, source.version.schema)
     rows = []
-    for each in source.manifests():
-        types = [field.field_type for field in metadata.specs()[each.partition_spec_id].partition_type(whole).fields]
+    for manifest in source.manifests():
+        types = [field.field_type for field in metadata.specs()[manifest.partition_spec_id].partition_type(whole).fields]
         summaries = [
             {
                 "contains_null": part.contains_null,
@@ -210,20 +227,20 @@ def _manifests(source: _Source) -> pa.Table:
                 "lower_bound": _shown(type_, part.lower_bound),
                 "upper_bound": _shown(type_, part.upper_bound),
             }
-            for type_, part in zip(types, each.partitions or (), strict=False)
+            for type_, part in zip(types, manifest.partitions or (), strict=False)
         ]
         rows.append(
             (
-                each.manifest_path,
-                each.manifest_length,
-                each.partition_spec_id,
-                each.added_snapshot_id,
-                each.added_files_count,
-                each.added_rows_count,
-                each.existing_files_count,
-                each.existing_rows_count,
-                each.deleted_files_count,
-                each.deleted_rows_count,
+                manifest.manifest_path,
+                manifest.manifest_length,
+                manifest.partition_spec_id,
+                manifest.added_snapshot_id,
+                manifest.added_files_count,
+                manifest.added_rows_count,
+                manifest.existing_files_count,
+                manifest.existing_rows_count,
+                manifest.deleted_files_count,
+                manifest.deleted_rows_count,
                 summaries,
             )
         )
@@ -252,9 +269,9 @@ def _files(source: _Source) -> pa.Table:
     for entry in source.entries():
         file = entry.data_file
         counts = [
-            _pairs(each) for each in (file.column_sizes, file.value_counts, file.null_value_counts, file.nan_value_counts)
+            _pairs(item) for item in (file.column_sizes, file.value_counts, file.null_value_counts, file.nan_value_counts)
         ]
-        bounds = [_bounds(each, whole) for each in (file.lower_bounds, file.upper_bounds)]
+        bounds = [_bounds(item, whole) for item in (file.lower_bounds, file.upper_bounds)]
         rows.append(
             (
                 int(file.content),
@@ -300,27 +317,29 @@ def _partitions(source: _Source) -> pa.Table:
     whole = whole_schema(metadata, schema)
     fields: dict[int, NestedField] = {}
     for spec in metadata.specs().values():
-        for each in spec.partition_type(whole).fields:
-            fields.setdefault(each.field_id, each)
+        for field in spec.partition_type(whole).fields:
+            fields.setdefault(field.field_id, field)
     groups: dict[tuple[Any, ...], list[DataFile]] = {}
     for entry in source.entries():
         file = entry.data_file
         if file.content is DataFileContent.DATA:
-            own = {each.field_id: file.partition[at] for at, each in enumerate(metadata.specs()[file.spec_id].fields)}
+            own = {field.field_id: file.partition[at] for at, field in enumerate(metadata.specs()[file.spec_id].fields)}
             groups.setdefault(tuple(own.get(number) for number in fields), []).append(file)
     arrays: dict[str, pa.Array] = {}
     if fields:
-        parts = [_values(each.field_type, [key[at] for key in groups]) for at, each in enumerate(fields.values())]
-        arrays["partition"] = pa.StructArray.from_arrays(parts, names=[each.name for each in fields.values()])
+        parts = [_values(field.field_type, [key[at] for key in groups]) for at, field in enumerate(fields.values())]
+        arrays["partition"] = pa.StructArray.from_arrays(parts, names=[field.name for field in fields.values()])
     files = list(groups.values())
-    arrays["record_count"] = pa.array([sum(each.record_count for each in group) for group in files], _LONG)
+    arrays["record_count"] = pa.array([sum(data_file.record_count for data_file in group) for group in files], _LONG)
     arrays["file_count"] = pa.array([len(group) for group in files], _LONG)
-    arrays["total_size"] = pa.array([sum(each.file_size_in_bytes for each in group) for group in files], _LONG)
-    sources = {each.source_id for spec in metadata.specs().values() for each in spec.fields}
-    shown = [each for each in schema.fields if isinstance(each.field_type, PrimitiveType) and each.field_id not in sources]
+    arrays["total_size"] = pa.array([sum(data_file.file_size_in_bytes for data_file in group) for group in files], _LONG)
+    sources = {field.source_id for spec in metadata.specs().values() for field in spec.fields}
+    shown = [
+        field for field in schema.fields if isinstance(field.field_type, PrimitiveType) and field.field_id not in sources
+    ]
     if shown:
-        columns = [_column_metrics(each, files) for each in shown]
-        arrays["data"] = pa.StructArray.from_arrays(columns, names=[each.name.lower() for each in shown])
+        columns = [_column_metrics(nested_field, files) for nested_field in shown]
+        arrays["data"] = pa.StructArray.from_arrays(columns, names=[nested_field.name.lower() for nested_field in shown])
     return pa.table(arrays)
 
 
@@ -328,8 +347,8 @@ def _column_metrics(field: NestedField, groups: Sequence[Sequence[DataFile]]) ->
     """Return the bounds and counts of a column in each group; what one file does not tell, the group does not."""
     lows, highs, nulls, nans = [], [], [], []
     for group in groups:
-        own = [_file_metrics(field, each) for each in group]
-        low, high, null, nan = (list(each) for each in zip(*own, strict=True))
+        own = [_file_metrics(field, data_file) for data_file in group]
+        low, high, null, nan = (list(entry) for entry in zip(*own, strict=True))
         lows.append(min(low) if None not in low else None)
         highs.append(max(high) if None not in high else None)
         nulls.append(sum(null) if None not in null else None)
@@ -343,10 +362,10 @@ def _column_metrics(field: NestedField, groups: Sequence[Sequence[DataFile]]) ->
 
 def _file_metrics(field: NestedField, file: DataFile) -> tuple[Any, Any, int | None, int | None]:
     number = field.field_id
-    bounds = [(each or {}).get(number) for each in (file.lower_bounds, file.upper_bounds)]
+    bounds = [(entry or {}).get(number) for entry in (file.lower_bounds, file.upper_bounds)]
     type_ = field.field_type
     assert isinstance(type_, PrimitiveType)
-    low, high = (from_bytes(type_, each) if each is not None else None for each in bounds)
+    low, high = (from_bytes(type_, bound) if bound is not None else None for bound in bounds)
     return low, high, (file.null_value_counts or {}).get(number), (file.nan_value_counts or {}).get(number)
 
 
@@ -356,7 +375,7 @@ def _values(type_: IcebergType, values: Sequence[Any]) -> pa.Array:
         numbers = pa.int32() if isinstance(type_, DateType) else pa.int64()
         return pa.array(values, pa.int64()).cast(numbers).cast(arrow.render(lake_type(type_)))
     if isinstance(type_, UUIDType):
-        return pa.array([None if each is None else str(each) for each in values], _TEXT)
+        return pa.array([None if item is None else str(item) for item in values], _TEXT)
     array = pa.array(values)
     return array.cast(_TEXT) if pa.types.is_null(array.type) else array
 

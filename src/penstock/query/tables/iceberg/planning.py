@@ -42,7 +42,7 @@ MAX_MANIFESTS = 20_000
 _PATH_ID = 2147483546  # the reserved id of file_path in position deletes
 _FORMAT = 3
 # Places of version 3's members in a manifest's record, which pyiceberg has no names for.
-_MEMBERS = {each.name: at for at, each in enumerate(DATA_FILE_TYPE[_FORMAT].fields)}
+_MEMBERS = {nested_field.name: at for at, nested_field in enumerate(DATA_FILE_TYPE[_FORMAT].fields)}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -117,7 +117,9 @@ def read_entries(manifest: ManifestFile, io: FileIO, *, live: bool = True) -> li
         read_types={-1: ManifestEntry, 2: DataFile},
         read_enums={0: ManifestEntryStatus, 101: FileFormat, 134: DataFileContent},
     ) as reader:
-        entries = [each for each in reader if not live or each.status != ManifestEntryStatus.DELETED]
+        entries = [
+            manifest_entry for manifest_entry in reader if not live or manifest_entry.status != ManifestEntryStatus.DELETED
+        ]
     for entry in entries:
         inherits = manifest.sequence_number == 0 or entry.status == ManifestEntryStatus.ADDED
         if entry.snapshot_id is None and manifest.added_snapshot_id is not None:
@@ -138,10 +140,10 @@ def whole_schema(metadata: TableMetadata, schema: Schema) -> Schema:
     known = set(schema.field_ids)
     added: dict[int, NestedField] = {}
     for other in reversed(metadata.schemas):
-        for each in other.fields:
-            if each.field_id not in known and each.field_id not in added:
-                added[each.field_id] = NestedField(
-                    each.field_id, f"__dropped_{each.field_id}", each.field_type, required=False
+        for nested_field in other.fields:
+            if nested_field.field_id not in known and nested_field.field_id not in added:
+                added[nested_field.field_id] = NestedField(
+                    nested_field.field_id, f"__dropped_{nested_field.field_id}", nested_field.field_type, required=False
                 )
     return Schema(*schema.fields, *added.values(), schema_id=schema.schema_id) if added else schema
 
@@ -151,7 +153,11 @@ def plan_files(
 ) -> ScanPlan:
     """Return the files that may have rows that meet ``condition``, which is bound to ``schema``."""
     pruning = _Pruning(metadata, whole_schema(metadata, schema), condition)
-    manifests = [each for each in manifests_of(snapshot, io) if pruning.manifest(each.partition_spec_id)(each)]
+    manifests = [
+        manifest_file
+        for manifest_file in manifests_of(snapshot, io)
+        if pruning.manifest(manifest_file.partition_spec_id)(manifest_file)
+    ]
     tasks: list[FileTask] = []
     seen = 0
     partitions: set[object] = set()
@@ -160,12 +166,14 @@ def plan_files(
             continue
         entries = read_entries(manifest, io)
         seen += len(entries)
-        partitions.update((manifest.partition_spec_id, each.data_file.partition) for each in entries)
+        partitions.update((manifest.partition_spec_id, entry.data_file.partition) for entry in entries)
         keep = pruning.partition(manifest.partition_spec_id)
-        tasks += [FileTask(each) for each in entries if keep(each.data_file) and pruning.metrics(each.data_file)]
+        tasks += [FileTask(entry) for entry in entries if keep(entry.data_file) and pruning.metrics(entry.data_file)]
     oldest = min((task.sequence for task in tasks), default=0)
     deletes = [
-        each for each in manifests if each.content == ManifestContent.DELETES and (each.sequence_number or 0) >= oldest
+        manifest_file
+        for manifest_file in manifests
+        if manifest_file.content == ManifestContent.DELETES and (manifest_file.sequence_number or 0) >= oldest
     ]
     _attach(tasks, [entry for manifest in (deletes if tasks else ()) for entry in read_entries(manifest, io)], metadata)
     return ScanPlan(
@@ -227,11 +235,11 @@ def _attach(tasks: Sequence[FileTask], entries: Sequence[ManifestEntry], metadat
     for task in tasks:
         partition = (task.file.spec_id, task.file.partition)
         positions = [*by_path.get(task.file.file_path, ()), *by_partition.get(partition, ())]
-        applying = [each for each in positions if each.sequence >= task.sequence]
-        vectors = [each for each in applying if each.vector]
+        applying = [position for position in positions if position.sequence >= task.sequence]
+        vectors = [item for item in applying if item.vector]
         # A deletion vector has all positions of its file; what older files of positions say is in it.
         task.positions = vectors or applying
-        task.equalities = [each for each in (*equalities.get(partition, ()), *everywhere) if each.sequence > task.sequence]
+        task.equalities = [item for item in (*equalities.get(partition, ()), *everywhere) if item.sequence > task.sequence]
 
 
 def _delete_file(entry: ManifestEntry) -> DeleteFile:

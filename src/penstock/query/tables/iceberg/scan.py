@@ -44,8 +44,12 @@ class IcebergTable:
         self._positions = reference.positions
         self._fields = all_fields(self.version.schema)
         columns = [
-            Column(name=each.name.lower(), type=hive_type(each.field_type, precise=True), comment=each.doc)
-            for each in self._fields
+            Column(
+                name=nested_field.name.lower(),
+                type=hive_type(nested_field.field_type, precise=True),
+                comment=nested_field.doc,
+            )
+            for nested_field in self._fields
         ]
         if self._positions:
             columns += [Column(name=FILE, type="string"), Column(name=POSITION, type="bigint")]
@@ -69,12 +73,16 @@ class IcebergTable:
         """Choose the data files by the query's conditions, and find what deletes rows of them."""
         schema = self.version.schema
         io = LakeIO(self._opened)
-        conditions = request.conditions({each.name.lower() for each in self._fields})
+        conditions = request.conditions({nested_field.name.lower() for nested_field in self._fields})
         condition = to_iceberg(conditions, schema, outer=request.outer)
         plan = plan_files(self.state.metadata, self.version.snapshot, schema, condition, io)
         if len(plan.tasks) > request.max_files:
             raise too_many_files(self.state.name, "run OPTIMIZE on the table")
-        fields = [each for each in self._fields if request.columns is None or each.name.lower() in request.columns]
+        fields = [
+            nested_field
+            for nested_field in self._fields
+            if request.columns is None or nested_field.name.lower() in request.columns
+        ]
         scan = IcebergScan(
             view=request.view,
             state=self.state,
@@ -87,7 +95,7 @@ class IcebergTable:
             hidden=[PATH] if PATH in request.hidden else [],
             version=self.version,
         )
-        self._opened.check([each.path for each in scan.files])
+        self._opened.check([file.path for file in scan.files])
         return scan
 
 
@@ -129,10 +137,13 @@ class IcebergScan:
         snapshot, metadata = self.version.snapshot, self.state.metadata
         # Spark plans for itself, and may open a file that is left out here.
         every_file = plan_files(metadata, snapshot, self.schema, AlwaysTrue(), self.io)
-        self.opened.check([each.path for each in replace(self, plan=every_file).files])
+        self.opened.check([file.path for file in replace(self, plan=every_file).files])
         current = snapshot == metadata.current_snapshot() and self.schema.schema_id == metadata.current_schema_id
-        used = {each.name.lower() for each in self.fields}
-        every = [Column(name=each.name.lower(), type=hive_type(each.field_type)) for each in all_fields(self.schema)]
+        used = {nested_field.name.lower() for nested_field in self.fields}
+        every = [
+            Column(name=nested_field.name.lower(), type=hive_type(nested_field.field_type))
+            for nested_field in all_fields(self.schema)
+        ]
         return IcebergRead(
             view=self.view,
             columns=spark_columns(self.state.name, every, lambda column: column.name in used),
@@ -145,8 +156,8 @@ class IcebergScan:
         """The data files, and the files of deletes that are read for them."""
         files = {}
         for task in self.plan.tasks:
-            for each in (task.file, *(delete.file for delete in (*task.positions, *task.equalities))):
-                files[each.file_path] = each.file_size_in_bytes
+            for data_file in (task.file, *(delete.file for delete in (*task.positions, *task.equalities))):
+                files[data_file.file_path] = data_file.file_size_in_bytes
         return [DataFile(self.path(uri), size, -1) for uri, size in files.items()]
 
     @property
@@ -165,9 +176,13 @@ class IcebergScan:
         tasks = self.plan.tasks
         parts = [f"DuckDB reads {len(tasks)} of {self.plan.files_seen} Parquet files of Iceberg table {self.state.name}"]
         files_of_deletes = {
-            "deletion vectors": {each.file.file_path for task in tasks for each in task.positions if each.vector},
-            "position deletes": {each.file.file_path for task in tasks for each in task.positions if not each.vector},
-            "equality deletes": {each.file.file_path for task in tasks for each in task.equalities},
+            "deletion vectors": {
+                position.file.file_path for task in tasks for position in task.positions if position.vector
+            },
+            "position deletes": {
+                position.file.file_path for task in tasks for position in task.positions if not position.vector
+            },
+            "equality deletes": {equality.file.file_path for task in tasks for equality in task.equalities},
         }
         parts += [
             f"without the rows of {len(files)} files of {deletes}" for deletes, files in files_of_deletes.items() if files
@@ -198,7 +213,7 @@ class IcebergScan:
 
     def _every_field(self) -> Mapping[int, NestedField]:
         whole = whole_schema(self.state.metadata, self.schema)
-        known = {each.field_id: each for each in whole.fields}
+        known = {nested_field.field_id: nested_field for nested_field in whole.fields}
         for ids in equality_sets(self.plan.tasks):
             if not known.keys() >= set(ids):
                 raise StatementError(
@@ -213,26 +228,26 @@ class IcebergScan:
         name = self._named("pairs")
         engine.execute(f"CREATE TABLE {name} (file VARCHAR, source VARCHAR)")
         pairs = [
-            [self.path(task.file.file_path), self.path(each.file.file_path)]
+            [self.path(task.file.file_path), self.path(equality.file.file_path)]
             for task in self.plan.tasks
-            for each in task.equalities
+            for equality in task.equalities
         ]
         engine.executemany(f"INSERT INTO {name} VALUES (?, ?)", pairs)  # noqa: S608 our own names
 
     def _groups(self, known: Mapping[int, NestedField]) -> Sequence[_Group]:
         mapping = read_name_mapping(self.state.metadata.properties)
         specs = self.state.metadata.specs()
-        types = {number: each.field_type for number, each in known.items()}
+        types = {number: nested_field.field_type for number, nested_field in known.items()}
         groups: dict[object, _Group] = {}
         for task in self.plan.tasks:
             path = self.path(task.file.file_path)
             self._check_format(task)
             layout = FileLayout(path, mapping)
             constants = identity_values(task.file, specs[task.file.spec_id], types)
-            sets = tuple(sorted({ids_of(each) for each in task.equalities}))
+            sets = tuple(sorted({ids_of(equality) for equality in task.equalities}))
             group = _Group(
-                columns=tuple(layout.project(each, constants) for each in self.fields),
-                keys={each: layout.project(known[each], constants) for ids in sets for each in ids},
+                columns=tuple(layout.project(nested_field, constants) for nested_field in self.fields),
+                keys={id_: layout.project(known[id_], constants) for ids in sets for id_ in ids},
                 deleted=bool(task.positions),
                 equalities=sets,
             )
@@ -250,25 +265,25 @@ class IcebergScan:
 
     def _group_sql(self, group: _Group) -> str:
         """Return the query over a group's files."""
-        names = [each.name.lower() for each in self.fields]
+        names = [nested_field.name.lower() for nested_field in self.fields]
         columns = [f"{sql} AS {quote_name(name)}" for sql, name in zip(group.columns, names, strict=True)]
         columns += [f"{sql} AS __penstock_e{number}" for number, sql in group.keys.items()]
         located = self.positions or self.hidden or group.deleted or group.equalities
         if located:
             columns += [FILE, f"{_ROW_NUMBER} AS {POSITION}"]
-        files = ", ".join(quote_text(each) for each in group.paths)
+        files = ", ".join(quote_text(path) for path in group.paths)
         options = f"filename='{FILE}', file_row_number=true, " if located else ""
         source = f"read_parquet([{files}], {options}hive_partitioning=false, union_by_name=false)"
         inner = f"SELECT {', '.join(columns) or '1'} FROM {source}"  # noqa: S608 quoted names
         if not located:
             return inner
         shown = [f"t.{quote_name(name)}" for name in names] + ([f"t.{FILE}", f"t.{POSITION}"] if self.positions else [])
-        shown += [f"{self._uri('t.' + FILE)} AS {quote_name(each)}" for each in self.hidden]
+        shown += [f"{self._uri('t.' + FILE)} AS {quote_name(name)}" for name in self.hidden]
         joins = ""
         if group.deleted:
             joins += f" ANTI JOIN {self._named('deleted')} d ON d.file = t.{FILE} AND d.pos = t.{POSITION}"
         for number, ids in enumerate(group.equalities):
-            same = " AND ".join(f"q{number}.e{each} IS NOT DISTINCT FROM t.__penstock_e{each}" for each in ids)
+            same = " AND ".join(f"q{number}.e{id_} IS NOT DISTINCT FROM t.__penstock_e{id_}" for id_ in ids)
             deletes = (
                 f"(SELECT p.file, q.* FROM {self._named('pairs')} p "  # noqa: S608 quoted names
                 f"JOIN {SCHEMA}.{quoted_set(ids, self.view)} q ON q.source = p.source)"
@@ -278,11 +293,12 @@ class IcebergScan:
 
     def _empty(self) -> str:
         columns = [
-            f"CAST(NULL AS {engine_type(each.field_type)}) AS {quote_name(each.name.lower())}" for each in self.fields
+            f"CAST(NULL AS {engine_type(nested_field.field_type)}) AS {quote_name(nested_field.name.lower())}"
+            for nested_field in self.fields
         ]
         if self.positions:
             columns += [f"CAST(NULL AS VARCHAR) AS {FILE}", f"CAST(NULL AS BIGINT) AS {POSITION}"]
-        columns += [f"CAST(NULL AS VARCHAR) AS {quote_name(each)}" for each in self.hidden]
+        columns += [f"CAST(NULL AS VARCHAR) AS {quote_name(name)}" for name in self.hidden]
         return f"SELECT {', '.join(columns) or '1'} WHERE false"
 
     def _uri(self, column: str) -> str:

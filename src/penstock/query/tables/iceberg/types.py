@@ -62,10 +62,10 @@ def literal(value: Any, type_: IcebergType) -> str:
 def all_fields(schema: Schema) -> list[NestedField]:
     """Return the columns. Raises :class:`StatementError` if two names differ in case only: SQL cannot tell them apart."""
     names: dict[str, str] = {}
-    for each in schema.fields:
-        other = names.setdefault(each.name.lower(), each.name)
-        if other != each.name:
+    for field in schema.fields:
+        other = names.setdefault(field.name.lower(), field.name)
+        if other != field.name:
             raise StatementError(
-                "NOT_SUPPORTED", f"The columns '{other}' and '{each.name}' differ in case only.", remedy="Rename one."
+                "NOT_SUPPORTED", f"The columns '{other}' and '{field.name}' differ in case only.", remedy="Rename one."
             )
     return list(schema.fields)

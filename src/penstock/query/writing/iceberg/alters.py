@@ -50,11 +50,11 @@ def alter_table(context: ExecutionContext, statement: AlterTable, table: Table) 
 def _add_columns(state: IcebergState, action: alter.AddColumns) -> Updates:
     fields: Fields = list(current_schema(state.document)["fields"])
     ids = count(state.document["last-column-id"] + 1)
-    for each in action.columns:
-        _check_new(fields, each.name, state)
+    for column in action.columns:
+        _check_new(fields, column.name, state)
         own = next(ids)
-        type_ = iceberg_type(each.type, ids)
-        fields.append({"id": own, "name": each.name, "type": type_, "required": False, **_doc(each.comment)})
+        type_ = iceberg_type(column.type, ids)
+        fields.append({"id": own, "name": column.name, "type": type_, "required": False, **_doc(column.comment)})
     return _with_fields(state, fields, next(ids) - 1)
 
 
@@ -64,19 +64,19 @@ def _drop_column(state: IcebergState, action: alter.DropColumn) -> Updates:
     if len(fields) == 1:
         raise StatementError("INVALID_TABLE_PROPERTY", "The last column of a table cannot be dropped.")
     spec = by_id(state.document["partition-specs"], "spec-id", state.document["default-spec-id"])
-    if any(each["source-id"] == gone["id"] and each["transform"] != "void" for each in spec["fields"]):
+    if any(field["source-id"] == gone["id"] and field["transform"] != "void" for field in spec["fields"]):
         raise StatementError(
             "NOT_SUPPORTED",
             f"Cannot drop partition field: {action.column}",
             remedy="Make a table that is not partitioned by it.",
         )
-    return _with_fields(state, [each for each in fields if each is not gone], state.document["last-column-id"])
+    return _with_fields(state, [field for field in fields if field is not gone], state.document["last-column-id"])
 
 
 def _change_column(state: IcebergState, action: alter.ChangeColumn) -> Updates:
     fields: Fields = list(current_schema(state.document)["fields"])
     old = _find(fields, action.old, state)
-    others = [each for each in fields if each is not old]
+    others = [field for field in fields if field is not old]
     if action.new.name != action.old:
         _check_new(others, action.new.name, state)
     type_ = iceberg_type(action.new.type, count(1))
@@ -100,7 +100,7 @@ def _set_properties(_state: IcebergState, action: alter.SetProperties) -> Update
 
 
 def _unset_properties(state: IcebergState, action: alter.UnsetProperties) -> Updates:
-    names = [iceberg_name(each) for each in action.names]
+    names = [iceberg_name(item) for item in action.names]
     for written, name in zip(action.names, names, strict=True):
         if name not in state.metadata.properties and not action.if_exists:
             raise StatementError("INVALID_TABLE_PROPERTY", f"Property {written} does not exist", remedy="Add IF EXISTS.")
@@ -132,14 +132,14 @@ def _with_fields(state: IcebergState, fields: Sequence[Mapping[str, Any]], last:
 
 
 def _find(fields: Fields, name: str, state: IcebergState) -> Mapping[str, Any]:
-    field = next((each for each in fields if each["name"].lower() == name), None)
+    field = next((entry for entry in fields if entry["name"].lower() == name), None)
     if field is None:
         raise StatementError("COLUMN_NOT_FOUND", f"Column '{name}' does not exist in {state.name}")
     return field
 
 
 def _check_new(fields: Fields, name: str, state: IcebergState) -> None:
-    if any(each["name"].lower() == name for each in fields):
+    if any(field["name"].lower() == name for field in fields):
         raise StatementError("COLUMN_ALREADY_EXISTS", f"Column '{name}' already exists in {state.name}")
 
 
@@ -166,7 +166,7 @@ def _shape(type_: Any) -> Any:
     if isinstance(type_, str):
         return type_.replace(" ", "")
     if type_["type"] == "struct":
-        return [(each["name"].lower(), _shape(each["type"])) for each in type_["fields"]]
+        return [(field["name"].lower(), _shape(field["type"])) for field in type_["fields"]]
     return [(name, _shape(type_[name])) for name in ("element", "key", "value") if name in type_]
 
 

@@ -80,12 +80,12 @@ class DataWriter:
     def add(self, columns: Mapping[str, pa.Array], rows: int) -> None:
         """Add rows: arrays by the names of the table's columns; a column that is not there is NULL."""
         arrays = []
-        for each in self._schema.fields:
-            values = columns.get(each.name)
-            array = coerced(values if values is not None else pa.nulls(rows), each.field_type, each.name)
-            if each.required and array.null_count:
+        for nested_field in self._schema.fields:
+            values = columns.get(nested_field.name)
+            array = coerced(values if values is not None else pa.nulls(rows), nested_field.field_type, nested_field.name)
+            if nested_field.required and array.null_count:
                 raise StatementError(
-                    "CONSTRAINT_VIOLATION", f"NULL value not allowed for NOT NULL column: {each.name.lower()}"
+                    "CONSTRAINT_VIOLATION", f"NULL value not allowed for NOT NULL column: {nested_field.name.lower()}"
                 )
             arrays.append(array)
         table = pa.Table.from_arrays(arrays, schema=self._arrow)
@@ -96,25 +96,29 @@ class DataWriter:
             partition.size += part.nbytes
             if partition.rows >= _BUFFERED_ROWS or partition.size >= _BUFFERED_BYTES:
                 self._flush(partition)
-        if sum(each.size for each in self._partitions.values()) > _ALL_BUFFERED_BYTES:
-            self._flush(max(self._partitions.values(), key=lambda each: each.size))
+        if sum(item.size for item in self._partitions.values()) > _ALL_BUFFERED_BYTES:
+            self._flush(max(self._partitions.values(), key=lambda item: item.size))
 
     def finish(self) -> list[DataFile]:
         """Complete all files and return them."""
-        for each in self._partitions.values():
-            self._flush(each)
-            self._close(each)
+        for partition in self._partitions.values():
+            self._flush(partition)
+            self._close(partition)
         return self.files
 
     def _split(self, table: pa.Table) -> Iterator[tuple[_Partition, pa.Table]]:
-        fields = [each for each in self._spec.fields if not isinstance(each.transform, VoidTransform)]
+        fields = [
+            partition_field
+            for partition_field in self._spec.fields
+            if not isinstance(partition_field.transform, VoidTransform)
+        ]
         if not fields:
             yield self._partition(Record(*([None] * len(self._spec.fields)))), table
             return
-        keys = {f"k{at}": self._key(table, each) for at, each in enumerate(fields)}
+        keys = {f"k{at}": self._key(table, partition_field) for at, partition_field in enumerate(fields)}
         numbered = pa.table({**keys, "row": pa.array(range(len(table)), pa.int64())})
         groups = numbered.group_by(list(keys), use_threads=False).aggregate([("row", "list")])
-        places = [self._spec.fields.index(each) for each in fields]
+        places = [self._spec.fields.index(partition_field) for partition_field in fields]
         for group in groups.to_pylist():
             values: list[Any] = [None] * len(self._spec.fields)
             for at, place in enumerate(places):

@@ -56,7 +56,7 @@ def create_table(context: ExecutionContext, statement: CreateTable) -> Outcome:
         if wrong:
             raise StatementError("INVALID_TABLE_PROPERTY", f"{what}.")
     ids = count(1)
-    fields = [_field(each.name, iceberg_type(each.type, ids), ids, each.comment) for each in statement.columns]
+    fields = [_field(column.name, iceberg_type(column.type, ids), ids, column.comment) for column in statement.columns]
     database = find_database(context.host, statement.table, context.task.database)
     document = _document(
         fields,
@@ -86,7 +86,7 @@ def create_table_as(context: ExecutionContext, statement: CreateTableAs) -> Outc
         )
     location = _location(properties.get("location"))
     stored = iceberg_properties({name: value for name, value in properties.items() if name not in _WITH})
-    transforms = [_parsed(each) for each in _texts(statement.properties.get("partitioning"))]
+    transforms = [_parsed(text) for text in _texts(statement.properties.get("partitioning"))]
     database = find_database(context.host, statement.table, context.task.database)
     name = statement.table.name
     try:
@@ -98,12 +98,12 @@ def create_table_as(context: ExecutionContext, statement: CreateTableAs) -> Outc
     io = LakeIO(context.lake.of((database, name)), context.task.folder / FOLDER)
     with context.computed(statement.query) as computation:
         batches = computation.result.batches
-        names = [each.name.lower() for each in computation.result.columns]
+        names = [column.name.lower() for column in computation.result.columns]
         ids = count(1)
         fields = [
             # The engine's sums have more digits than a bigint, which they are in Trino.
-            _field(each.name.lower(), "long" if each.type == "bigint" else _of_arrow(type_, ids, each.name), ids, None)
-            for each, type_ in zip(computation.result.columns, batches.schema.types, strict=True)
+            _field(column.name.lower(), "long" if column.type == "bigint" else _of_arrow(type_, ids, column.name), ids, None)
+            for column, type_ in zip(computation.result.columns, batches.schema.types, strict=True)
         ]
         document = _document(fields, transforms, location, stored, statement.comment)
         metadata = TableMetadataUtil.parse_obj(written(document))
@@ -120,7 +120,7 @@ def create_table_as(context: ExecutionContext, statement: CreateTableAs) -> Outc
             create(context, database, name, complete, io)
         except AlreadyExists:
             raise _exists(database, name) from None
-        return outcome(context, computation.statistics, rows=writer.rows, written=[each.file_path for each in files])
+        return outcome(context, computation.statistics, rows=writer.rows, written=[file.file_path for file in files])
 
 
 def outcome(
@@ -144,11 +144,11 @@ def _document(
 ) -> dict[str, Any]:
     """Return the metadata of a new table of format version 2."""
     schema = {"type": "struct", "schema-id": 0, "fields": list(fields)}
-    names = [each["name"] for each in fields]
+    names = [field["name"] for field in fields]
     if len(set(names)) != len(names):
-        twice = next(each for each in names if names.count(each) > 1)
+        twice = next(name for name in names if names.count(name) > 1)
         raise StatementError("DUPLICATE_COLUMN_NAME", f"Column name '{twice}' specified more than once")
-    spec = {"spec-id": 0, "fields": [_partition(each, fields) for each in transforms]}
+    spec = {"spec-id": 0, "fields": [_partition(transform, fields) for transform in transforms]}
     stored = {"write.parquet.compression-codec": "zstd", **properties, **({"comment": comment} if comment else {})}
     try:
         return new_table(schema, location=location, spec=spec, properties=stored)
@@ -157,7 +157,7 @@ def _document(
 
 
 def _partition(transform: PartitionTransform, fields: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    source = next((each["id"] for each in fields if each["name"] == transform.column), None)
+    source = next((field["id"] for field in fields if field["name"] == transform.column), None)
     if source is None:
         raise StatementError("COLUMN_NOT_FOUND", f"The partition column '{transform.column}' is not a column of the table")
     name = transform.transform
@@ -179,9 +179,9 @@ def _parsed(text: str) -> PartitionTransform:
     match = _CALL.fullmatch(text)
     if match is None:
         return PartitionTransform(text.strip().strip('"').lower())
-    name, *arguments = (each.strip('"').lower() for each in match.groups() if each is not None)
-    number = next((each for each in arguments if each.isdigit()), None)
-    columns = [each for each in arguments if not each.isdigit()]
+    name, *arguments = (group.strip('"').lower() for group in match.groups() if group is not None)
+    number = next((argument for argument in arguments if argument.isdigit()), None)
+    columns = [argument for argument in arguments if not argument.isdigit()]
     if len(columns) != 1:
         raise StatementError("INVALID_TABLE_PROPERTY", f"'{text[:100]}' is not a partition transform.")
     return PartitionTransform(columns[0], name, int(number) if number is not None else None)

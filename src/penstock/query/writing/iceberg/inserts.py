@@ -24,11 +24,11 @@ def insert(context: ExecutionContext, statement: Insert, table: Table) -> Outcom
     """
     changes = TableChanges(context, table)
     check_writable(changes.state)
-    known = {each.name.lower(): each.name for each in all_fields(changes.state.metadata.schema())}
-    for each in statement.columns:
-        if each not in known:
-            raise StatementError("COLUMN_NOT_FOUND", f"Insert column name does not exist in target table: {each}")
-    names = [known[each] for each in statement.columns] or list(known.values())
+    known = {field.name.lower(): field.name for field in all_fields(changes.state.metadata.schema())}
+    for column in statement.columns:
+        if column not in known:
+            raise StatementError("COLUMN_NOT_FOUND", f"Insert column name does not exist in target table: {column}")
+    names = [known[column] for column in statement.columns] or list(known.values())
     with context.computed(statement.query) as computation:
         columns = computation.result.columns
         if len(columns) != len(names):
@@ -51,4 +51,4 @@ def insert(context: ExecutionContext, statement: Insert, table: Table) -> Outcom
 
         if files:
             changes.commit_again(updates)
-        return outcome(context, computation.statistics, rows=writer.rows, written=[each.file_path for each in files])
+        return outcome(context, computation.statistics, rows=writer.rows, written=[file.file_path for file in files])

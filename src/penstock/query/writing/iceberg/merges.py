@@ -27,15 +27,15 @@ def merge_query(tree: exp.Merge, target: exp.Table, names: Sequence[str]) -> exp
         if value and name not in {"this", "using", "on", "whens"}:
             raise StatementError("NOT_SUPPORTED", f"MERGE with {name.upper().rstrip('_')} is not supported.")
     alias = target.alias_or_name
-    cases = [_Case(each, alias, names) for each in tree.args["whens"].expressions]
-    inserts = any(each.action == INSERTED for each in cases)
+    cases = [_Case(expression, alias, names) for expression in tree.args["whens"].expressions]
+    inserts = any(item.action == INSERTED for item in cases)
     action = exp.Case()
     columns = {name: exp.Case() for name in names}
-    for each in cases:
-        action = action.when(each.condition.copy(), exp.Literal.number(each.action), copy=False)
+    for item in cases:
+        action = action.when(item.condition.copy(), exp.Literal.number(item.action), copy=False)
         for name, case in columns.items():
-            value = each.values.get(name, exp.null())
-            columns[name] = case.when(each.condition.copy(), value.copy(), copy=False)
+            value = item.values.get(name, exp.null())
+            columns[name] = case.when(item.condition.copy(), value.copy(), copy=False)
     query = exp.select(
         exp.alias_(exp.column(FILE, alias), FILE),
         exp.alias_(exp.column(POSITION, alias), POSITION),
@@ -50,15 +50,15 @@ def merge_query(tree: exp.Merge, target: exp.Table, names: Sequence[str]) -> exp
 def assignments(expressions: Sequence[exp.Expr], names: Sequence[str], what: str) -> dict[str, exp.Expr]:
     """Return the expressions of SET by column. Raises :class:`StatementError` for unknown and repeated columns."""
     assigned: dict[str, exp.Expr] = {}
-    for each in expressions:
-        if not isinstance(each, exp.EQ) or not isinstance(each.this, exp.Column):
+    for expression in expressions:
+        if not isinstance(expression, exp.EQ) or not isinstance(expression.this, exp.Column):
             raise StatementError("SYNTAX_ERROR", f"{what} sets columns: SET column = value.")
-        name = each.this.name.lower()
+        name = expression.this.name.lower()
         if name not in names:
             raise StatementError("COLUMN_NOT_FOUND", f"The {what} SET expression has an unknown column: {name}")
         if name in assigned:
             raise StatementError("SYNTAX_ERROR", f"The column '{name}' is set twice.")
-        assigned[name] = each.expression
+        assigned[name] = expression.expression
     return assigned
 
 
@@ -102,15 +102,15 @@ class _Case:
     def _insert(self, then: exp.Insert, names: Sequence[str]) -> None:
         target_columns = then.this
         columns = (
-            [each.name.lower() for each in target_columns.expressions]
+            [expression.name.lower() for expression in target_columns.expressions]
             if isinstance(target_columns, exp.Tuple | exp.Schema)
             else list(names)
         )
         values = then.expression.expressions if isinstance(then.expression, exp.Tuple) else []
         if len(values) != len(columns):
             raise StatementError("TYPE_MISMATCH", f"MERGE inserts {len(values)} value(s) into {len(columns)} column(s).")
-        unknown = [each for each in columns if each not in names]
+        unknown = [column for column in columns if column not in names]
         if unknown or len(set(columns)) != len(columns):
-            what = unknown[0] if unknown else next(each for each in columns if columns.count(each) > 1)
+            what = unknown[0] if unknown else next(column for column in columns if columns.count(column) > 1)
             raise StatementError("COLUMN_NOT_FOUND", f"Insert column name does not exist in target table, or twice: {what}")
         self.values = dict(zip(columns, values, strict=True))

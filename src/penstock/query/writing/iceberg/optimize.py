@@ -50,7 +50,7 @@ def optimize(context: ExecutionContext, statement: Optimize, table: Table) -> Ou
         except Conflict:
             changes.reload()
             continue
-        return outcome(context, written=[each.file_path for each in change.added])
+        return outcome(context, written=[data_file.file_path for data_file in change.added])
     raise commit_error(changes.state.name, f"other commits came between {MAX_TRIES} times")
 
 
@@ -60,15 +60,15 @@ def _condition(changes: TableChanges, where: exp.Expr | None) -> BooleanExpressi
         return AlwaysTrue()
     metadata = changes.state.metadata
     schema = metadata.schema()
-    sources = {schema.find_column_name(each.source_id) for each in metadata.spec().fields}
+    sources = {schema.find_column_name(field.source_id) for field in metadata.spec().fields}
     known = {name.lower() for name in sources if name}
     parts = list(where.flatten()) if isinstance(where, exp.And) else [where]
-    for each in parts:
-        columns = {column.name.lower() for column in each.find_all(exp.Column)}
-        if not columns or not columns <= known or isinstance(to_iceberg([each], schema, outer=False), AlwaysTrue):
+    for part in parts:
+        columns = {column.name.lower() for column in part.find_all(exp.Column)}
+        if not columns or not columns <= known or isinstance(to_iceberg([part], schema, outer=False), AlwaysTrue):
             raise StatementError(
                 "NOT_SUPPORTED",
-                f"OPTIMIZE by the condition {each.sql('trino')[:200]} is not supported.",
+                f"OPTIMIZE by the condition {part.sql('trino')[:200]} is not supported.",
                 remedy="Compare columns that the table is partitioned by with constants of their types.",
             )
     return to_iceberg(parts, schema, outer=False)
@@ -96,24 +96,24 @@ class _Limits:
 
     def choose(self, tasks: Sequence[FileTask]) -> list[FileTask]:
         """Return the files of one partition to rewrite."""
-        deleted = {each for each in tasks if len(each.positions) + len(each.equalities) >= self.deletes}
-        sized = [each for each in tasks if not self.smallest <= each.file.file_size_in_bytes <= self.largest]
+        deleted = {task for task in tasks if len(task.positions) + len(task.equalities) >= self.deletes}
+        sized = [task for task in tasks if not self.smallest <= task.file.file_size_in_bytes <= self.largest]
         packed = set(sized if len(sized) >= self.files else ())
-        return [each for each in tasks if each in packed or each in deleted]
+        return [task for task in tasks if task in packed or task in deleted]
 
 
 def _rewritten(context: ExecutionContext, changes: TableChanges, condition: BooleanExpression) -> Change | None:
     metadata = changes.state.metadata
     snapshot, schema, io = metadata.current_snapshot(), metadata.schema(), changes.io
     everything = plan_files(metadata, snapshot, schema, AlwaysTrue(), io)
-    allowed = {each.file.file_path for each in plan_files(metadata, snapshot, schema, condition, io).tasks}
+    allowed = {task.file.file_path for task in plan_files(metadata, snapshot, schema, condition, io).tasks}
     groups: dict[object, list[FileTask]] = {}
-    for each in everything.tasks:
-        if each.file.file_path in allowed:
-            groups.setdefault((each.file.spec_id, each.file.partition), []).append(each)
+    for file_task in everything.tasks:
+        if file_task.file.file_path in allowed:
+            groups.setdefault((file_task.file.spec_id, file_task.file.partition), []).append(file_task)
     limits = _Limits.of(metadata)
     chosen = [tasks_to_rewrite for tasks in groups.values() if (tasks_to_rewrite := limits.choose(tasks))]
-    removed = {each.file.file_path for tasks in chosen for each in tasks}
+    removed = {task.file.file_path for tasks in chosen for task in tasks}
     needed = {
         delete.file.file_path
         for task in everything.tasks
@@ -148,15 +148,15 @@ def _rewrite(context: ExecutionContext, changes: TableChanges, plan: ScanPlan) -
         io=changes.io,
         opened=changes.opened,
     )
-    changes.opened.check([each.path for each in scan.files])
-    sql = f"SELECT {', '.join(quote_name(each.name.lower()) for each in fields)} FROM {SCHEMA}.s0"  # noqa: S608 quoted names
+    changes.opened.check([file.path for file in scan.files])
+    sql = f"SELECT {', '.join(quote_name(field.name.lower()) for field in fields)} FROM {SCHEMA}.s0"  # noqa: S608 quoted names
     session = context.own_engine()
     writer = DataWriter(metadata, changes.io)
     try:
         result = session.run(Plan(sql=sql, scans=[scan], names=[changes.state.name], tree=exp.select("*")))
         with session.failures():
             for batch in result.batches:
-                columns = {each.name: batch.column(at) for at, each in enumerate(fields)}
+                columns = {field.name: batch.column(at) for at, field in enumerate(fields)}
                 writer.add(columns, batch.num_rows)
     finally:
         session.close()

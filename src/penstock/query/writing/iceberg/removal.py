@@ -50,7 +50,11 @@ def drop_table(context: ExecutionContext, statement: DropTable, table: Table) ->
         if state.metadata.properties.get("gc.enabled", "true").lower() != "false":
             referenced = _snapshot_files(state.metadata.snapshots, LakeIO(opened))
             own = f"{state.metadata.location.rstrip('/')}/"
-            files = {each for each in (*referenced, *_metadata_files(state, state.metadata)) if each.startswith(own)}
+            files = {
+                metadata_file
+                for metadata_file in (*referenced, *_metadata_files(state, state.metadata))
+                if metadata_file.startswith(own)
+            }
     except (StatementError, OSError, ValueError):
         files = set()
     key = (table.database, table.name)
@@ -83,12 +87,12 @@ def vacuum(context: ExecutionContext, _statement: Vacuum, table: Table) -> Outco
     after = changes.state
     used = _snapshot_files(after.metadata.snapshots, changes.io) | _metadata_files(after, after.metadata)
     # By path, because writers name the same file by s3://, s3a:// and s3n://.
-    live = {changes.io.path(each) for each in used}
-    kept = {each.snapshot_id for each in after.metadata.snapshots}
-    gone = [each for each in before.metadata.snapshots if each.snapshot_id not in kept]
+    live = {changes.io.path(name) for name in used}
+    kept = {snapshot.snapshot_id for snapshot in after.metadata.snapshots}
+    gone = [snapshot for snapshot in before.metadata.snapshots if snapshot.snapshot_id not in kept]
     own = f"{after.metadata.location.rstrip('/')}/"
     expired = _snapshot_files(gone, changes.io)
-    unused = {each for each in expired if each.startswith(own) and changes.io.path(each) not in live}
+    unused = {name for name in expired if name.startswith(own) and changes.io.path(name) not in live}
     unused |= _orphans(context, after, live)
     if unused:
         context.host.remove(sorted(unused), changes.opened.table)
@@ -98,7 +102,7 @@ def vacuum(context: ExecutionContext, _statement: Vacuum, table: Table) -> Outco
 def _expired(metadata: TableMetadata, *, now: int, recent: int) -> Updates:
     """Return the updates that remove what the retention policy does not keep."""
     properties = metadata.properties
-    by_id = {each.snapshot_id: each for each in metadata.snapshots}
+    by_id = {snapshot.snapshot_id: snapshot for snapshot in metadata.snapshots}
     refs = {name: ref for name, ref in metadata.refs.items() if name == MAIN or not _is_old(ref, by_id, properties, now)}
     kept: set[int] = set()
     for ref in refs.values():
@@ -107,15 +111,17 @@ def _expired(metadata: TableMetadata, *, now: int, recent: int) -> Updates:
             kept |= _of_branch(ref, by_id, properties, now)
     kept |= _recently_current(metadata, since=now - recent)
     oldest = now - int(properties.get(_AGE[0], str(_AGE[1])))
-    reachable = {each for ref in refs.values() for each in _ancestors(ref.snapshot_id, by_id)}
+    reachable = {ancestor for ref in refs.values() for ancestor in _ancestors(ref.snapshot_id, by_id)}
     # A snapshot that no branch leads to is kept for its age alone: somebody may be about to publish it.
     kept |= {
-        each.snapshot_id for each in metadata.snapshots if each.snapshot_id not in reachable and each.timestamp_ms >= oldest
+        snapshot.snapshot_id
+        for snapshot in metadata.snapshots
+        if snapshot.snapshot_id not in reachable and snapshot.timestamp_ms >= oldest
     }
     updates: list[Mapping[str, Any]] = [
         {"action": "remove-snapshot-ref", "ref-name": name} for name in metadata.refs if name not in refs
     ]
-    expired = [each for each in by_id if each not in kept]
+    expired = [number for number in by_id if number not in kept]
     return [*updates, {"action": "remove-snapshots", "snapshot-ids": expired}] if expired else updates
 
 
@@ -129,7 +135,7 @@ def _of_branch(ref: SnapshotRef, snapshots: Mapping[int, Snapshot], properties: 
     fewest = ref.min_snapshots_to_keep or int(properties.get(_KEPT[0], str(_KEPT[1])))
     age = ref.max_snapshot_age_ms or int(properties.get(_AGE[0], str(_AGE[1])))
     line = list(_ancestors(ref.snapshot_id, snapshots))
-    return {each for at, each in enumerate(line) if at < fewest or snapshots[each].timestamp_ms >= now - age}
+    return {number for at, number in enumerate(line) if at < fewest or snapshots[number].timestamp_ms >= now - age}
 
 
 def _ancestors(snapshot_id: int | None, snapshots: Mapping[int, Snapshot]) -> Iterable[int]:
@@ -141,8 +147,8 @@ def _ancestors(snapshot_id: int | None, snapshots: Mapping[int, Snapshot]) -> It
 def _recently_current(metadata: TableMetadata, *, since: int) -> set[int]:
     """Return the snapshots that a statement which runs now may have started with."""
     log = metadata.snapshot_log
-    ends = [each.timestamp_ms for each in log[1:]]
-    return {each.snapshot_id for each, end in zip(log, ends, strict=False) if end >= since}
+    ends = [snapshot_log_entry.timestamp_ms for snapshot_log_entry in log[1:]]
+    return {snapshot_log_entry.snapshot_id for snapshot_log_entry, end in zip(log, ends, strict=False) if end >= since}
 
 
 def _orphans(context: ExecutionContext, state: IcebergState, live: set[Path]) -> set[str]:
@@ -166,13 +172,13 @@ def _snapshot_files(snapshots: Iterable[Snapshot], io: LakeIO) -> set[str]:
         for manifest in manifests_of(snapshot, io):
             if manifest.manifest_path not in files:
                 files.add(manifest.manifest_path)
-                files.update(each.data_file.file_path for each in read_entries(manifest, io, live=False))
+                files.update(entry.data_file.file_path for entry in read_entries(manifest, io, live=False))
     return files
 
 
 def _metadata_files(state: IcebergState, metadata: TableMetadata) -> set[str]:
     """Return the locations of the metadata file, of earlier ones in its log, and of statistics."""
-    files = {state.location, *(each.metadata_file for each in metadata.metadata_log)}
-    for each in (*metadata.statistics, *metadata.partition_statistics):
-        files.add(each.statistics_path)
+    files = {state.location, *(metadata_log_entry.metadata_file for metadata_log_entry in metadata.metadata_log)}
+    for statistic in (*metadata.statistics, *metadata.partition_statistics):
+        files.add(statistic.statistics_path)
     return files

@@ -50,7 +50,7 @@ def changed_rows(context: ExecutionContext, statement: Delete | Update | Merge, 
     """Return the query for the rows that the statement changes, for its plan alone. Raises :class:`StatementError`."""
     state = TableChanges(context, table).state
     check_writable(state)
-    return _query(statement, [each.name.lower() for each in all_fields(state.metadata.schema())])
+    return _query(statement, [nested_field.name.lower() for nested_field in all_fields(state.metadata.schema())])
 
 
 def _query(statement: Delete | Update | Merge, names: Sequence[str]) -> exp.Select:
@@ -121,7 +121,9 @@ def _run(context: ExecutionContext, table: Table, statement: Delete | Update | M
     changes = TableChanges(context, table)
     for _ in range(MAX_TRIES):
         check_writable(changes.state)
-        names = {each.name.lower(): each.name for each in all_fields(changes.state.metadata.schema())}
+        names = {
+            nested_field.name.lower(): nested_field.name for nested_field in all_fields(changes.state.metadata.schema())
+        }
         with context.computed(_query(statement, list(names))) as computation:
             rows, change = _changed(changes, computation, names)
             try:
@@ -130,7 +132,7 @@ def _run(context: ExecutionContext, table: Table, statement: Delete | Update | M
             except Conflict:
                 changes.reload()
                 continue
-            written = [each.file_path for each in change.added] if change else []
+            written = [data_file.file_path for data_file in change.added] if change else []
             return outcome(context, computation.statistics, rows=rows, written=written)
     raise commit_error(changes.state.name, f"other commits came between {MAX_TRIES} times")
 
@@ -138,7 +140,11 @@ def _run(context: ExecutionContext, table: Table, statement: Delete | Update | M
 def _changed(changes: TableChanges, computation: Computation, names: Mapping[str, str]) -> tuple[int, Change | None]:
     """Read the query's rows; return how many they are, and what they change, None for nothing."""
     metadata = changes.state.metadata
-    scan = next(each for each in computation.plan.scans if isinstance(each, IcebergScan) and each.positions)
+    scan = next(
+        iceberg_scan
+        for iceberg_scan in computation.plan.scans
+        if isinstance(iceberg_scan, IcebergScan) and iceberg_scan.positions
+    )
     if scan.state.location != changes.state.location:
         raise commit_error(changes.state.name, "it was changed in the meantime")
     deleted = _Deleted()
@@ -153,7 +159,7 @@ def _changed(changes: TableChanges, computation: Computation, names: Mapping[str
             deleted.add(old.column(FILE), old.column(POSITION))
             new = batch.filter(pc.is_in(action, pa.array([UPDATED, INSERTED], action.type)))
             if new.num_rows:
-                writer.add({names[each]: new.column(each) for each in names}, new.num_rows)
+                writer.add({names[name]: new.column(name) for name in names}, new.num_rows)
     if not rows:
         return 0, None
     tasks = {scan.path(task.file.file_path): task for task in scan.plan.tasks}

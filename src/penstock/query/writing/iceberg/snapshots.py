@@ -127,18 +127,18 @@ class _Builder:
         with write_manifest(
             self._metadata.format_version, spec, self._metadata.schema(), self._output(), self._id, self._codec
         ) as writer:
-            for each in self._change.added:
-                writer.add_entry(self._new_entry(each, self._change.sequence))
+            for data_file in self._change.added:
+                writer.add_entry(self._new_entry(data_file, self._change.sequence))
         return [writer.to_manifest_file()]
 
     def _deletes(self) -> Iterable[ManifestFile]:
         manifests = []
-        for spec_id in sorted({each.spec_id for each in self._change.deletes}):
+        for spec_id in sorted({delete.spec_id for delete in self._change.deletes}):
             spec = self._metadata.specs()[spec_id]
             with _DeleteManifestWriter(spec, self._schema_of(spec), self._output(), self._id, self._codec) as writer:
-                for each in self._change.deletes:
-                    if each.spec_id == spec_id:
-                        writer.add_entry(self._new_entry(each, None))
+                for delete in self._change.deletes:
+                    if delete.spec_id == spec_id:
+                        writer.add_entry(self._new_entry(delete, None))
             manifests.append(writer.to_manifest_file())
         return manifests
 
@@ -146,18 +146,18 @@ class _Builder:
         """Return the parent's manifests; those with removed files are written anew."""
         manifests = manifests_of(self._parent, self._io)
         if not self._change.removed:
-            return [each for each in manifests if each.has_added_files() or each.has_existing_files()]
+            return [manifest for manifest in manifests if manifest.has_added_files() or manifest.has_existing_files()]
         kept = []
-        for each in manifests:
-            entries = read_entries(each, self._io)
+        for manifest in manifests:
+            entries = read_entries(manifest, self._io)
             if not entries:
                 continue
             gone = [entry for entry in entries if entry.data_file.file_path in self._change.removed]
             if not gone:
-                kept.append(each)
+                kept.append(manifest)
                 continue
             self._removed += [entry.data_file for entry in gone]
-            kept.append(self._rewritten(each, entries))
+            kept.append(self._rewritten(manifest, entries))
         return kept
 
     def _rewritten(self, manifest: ManifestFile, entries: Sequence[ManifestEntry]) -> ManifestFile:
@@ -169,9 +169,9 @@ class _Builder:
             version = self._metadata.format_version
             writer = write_manifest(version, spec, schema, self._output(), self._id, self._codec)
         with writer:
-            for each in entries:
-                gone = each.data_file.file_path in self._change.removed
-                (writer.delete if gone else writer.existing)(_as_written(each))
+            for entry in entries:
+                gone = entry.data_file.file_path in self._change.removed
+                (writer.delete if gone else writer.existing)(_as_written(entry))
         return writer.to_manifest_file()  # type: ignore[no-any-return]
 
     def _new_entry(self, file: DataFile, sequence: int | None) -> ManifestEntry:
@@ -185,7 +185,7 @@ class _Builder:
 
     def _schema_of(self, spec: PartitionSpec) -> Schema:
         """Return the newest schema that has all columns of the spec; some may be dropped since."""
-        sources = {each.source_id for each in spec.fields}
+        sources = {partition_field.source_id for partition_field in spec.fields}
         for schema in (self._metadata.schema(), *reversed(self._metadata.schemas)):
             if sources <= set(schema.field_ids):
                 return schema
@@ -198,12 +198,12 @@ class _Builder:
     def _summary(self) -> dict[str, str]:
         collector = SnapshotSummaryCollector()
         specs = self._metadata.specs()
-        for each in (*self._change.added, *self._change.deletes):
-            spec = specs[each.spec_id]
-            collector.add_file(each, self._schema_of(spec), spec)
-        for each in self._removed:
-            spec = specs[each.spec_id]
-            collector.remove_file(each, self._schema_of(spec), spec)
+        for delete in (*self._change.added, *self._change.deletes):
+            spec = specs[delete.spec_id]
+            collector.add_file(delete, self._schema_of(spec), spec)
+        for data_file in self._removed:
+            spec = specs[data_file.spec_id]
+            collector.remove_file(data_file, self._schema_of(spec), spec)
         # pyiceberg adds up the totals for each operation but REPLACE.
         summary = Summary(operation=Operation.OVERWRITE, **collector.build(), **self._change.properties)
         before = self._parent.summary if self._parent is not None else None

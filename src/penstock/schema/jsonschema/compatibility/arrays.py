@@ -31,7 +31,7 @@ def _additional_alone(part: Node, facts: Facts, where: str) -> Rule:
     """Compare ``additionalItems`` without a list of items before them, which limit no array."""
     node = part.child(_ADDITIONAL) or TRUE
     theirs = [other.child(_ADDITIONAL) or TRUE for other in facts.nodes if other.has_additional_items]
-    written = tuple(each for each in theirs if each is not TRUE)
+    written = tuple(item for item in theirs if item is not TRUE)
     inner = yield Ask("covers", node, written, where, inside=True)
     return _less_additional(node, written, where, _ADDITIONAL) if inner and not written else list(inner)
 

@@ -80,7 +80,7 @@ class ProtobufPayloads:
     def _body(self, definition: str) -> StructType:
         tree, name = _tree(definition), self._message(definition)
         try:
-            return StructType([StructField(each.name, spark_type(each.type)) for each in columns(tree, name)])
+            return StructType([StructField(column.name, spark_type(column.type)) for column in columns(tree, name)])
         except NoColumns as error:
             raise DataProblem(f"A schema version cannot be used for decoding. {error}") from error
 

@@ -88,7 +88,7 @@ class _Parser:
         rule = self._rules.get(version)
         if data is None or rule is None:
             return None
-        index = next((each for each in rule.indexes[form] if data.startswith(each)), None)
+        index = next((chunk for chunk in rule.indexes[form] if data.startswith(chunk)), None)
         if index is None:
             return None
         try:
@@ -122,9 +122,9 @@ def _result(messages: list[Any], task: MessageTask, descriptor: Any) -> pa.Array
         body = _struct(messages, descriptor, data_type)
     except (ValueError, TypeError, OverflowError, pa.ArrowException):
         # One value that Arrow cannot hold, such as text that is not UTF-8: find whose it is.
-        messages = [each if _fits(each, descriptor, data_type) else None for each in messages]
+        messages = [message if _fits(message, descriptor, data_type) else None for message in messages]
         body = _struct(messages, descriptor, data_type)
-    tails = pa.array((None if each is None else task.good for each in messages), pa.float64())
+    tails = pa.array((None if message is None else task.good for message in messages), pa.float64())
     return pa.StructArray.from_arrays([body, tails], fields=list(task.kind))
 
 
@@ -138,7 +138,7 @@ def _fits(message: Any, descriptor: Any, data_type: pa.DataType) -> bool:
 
 def _struct(messages: Sequence[Any], descriptor: Any, data_type: pa.StructType) -> pa.Array:
     """Return messages, None for a null, as an array of structs."""
-    missing = [each is None for each in messages]
+    missing = [message is None for message in messages]
     fields = [_field(messages, descriptor.fields_by_name[item.name], item.type) for item in data_type]
     return pa.StructArray.from_arrays(fields, fields=list(data_type), mask=pa.array(missing, pa.bool_()))
 
@@ -148,23 +148,23 @@ def _field(messages: Sequence[Any], field: Any, data_type: pa.DataType) -> pa.Ar
     if _is_map(field):
         return _map(messages, get, field, data_type)
     if field.is_repeated:
-        offsets, items = _flat([None if each is None else get(each) for each in messages])
+        offsets, items = _flat([None if message is None else get(message) for message in messages])
         return pa.ListArray.from_arrays(
             pa.array(offsets, pa.int32()), _values(items, field, data_type.value_type), type=data_type
         )
     if field.has_presence:
         name = field.name
-        values = [get(each) if each is not None and each.HasField(name) else None for each in messages]
+        values = [get(message) if message is not None and message.HasField(name) else None for message in messages]
     else:
-        values = [None if each is None else get(each) for each in messages]
+        values = [None if message is None else get(message) for message in messages]
     return _values(values, field, data_type)
 
 
 def _map(messages: Sequence[Any], get: Callable[[Any], Any], field: Any, data_type: pa.MapType) -> pa.Array:
     entry = field.message_type.fields_by_name
-    maps = [None if each is None else get(each) for each in messages]
+    maps = [None if message is None else get(message) for message in messages]
     offsets, keys = _flat(maps)
-    values = [each[key] for each in maps if each is not None for key in each]
+    values = [map_[key] for map_ in maps if map_ is not None for key in map_]
     return pa.MapArray.from_arrays(
         pa.array(offsets, pa.int32()),
         _values(keys, entry["key"], data_type.key_type),
@@ -176,10 +176,10 @@ def _flat(lists: Iterable[Any]) -> tuple[list[int | None], list[Any]]:
     """Return offsets, null where there is no list, and all items."""
     offsets: list[int | None] = []
     items: list[Any] = []
-    for each in lists:
-        offsets.append(None if each is None else len(items))
-        if each is not None:
-            items.extend(each)
+    for list_ in lists:
+        offsets.append(None if list_ is None else len(items))
+        if list_ is not None:
+            items.extend(list_)
     return [*offsets, len(items)], items
 
 
@@ -188,15 +188,15 @@ def _values(values: list[Any], field: Any, data_type: pa.DataType) -> pa.Array:
     message = field.message_type
     if message is None:
         if field.enum_type is not None:
-            names = {number: each.name for number, each in field.enum_type.values_by_number.items()}
+            names = {number: item.name for number, item in field.enum_type.values_by_number.items()}
             # An enum may be open: a number that this schema has no name for stays visible.
-            return pa.array([None if each is None else names.get(each, str(each)) for each in values], data_type)
+            return pa.array([None if item is None else names.get(item, str(item)) for item in values], data_type)
         return pa.array(values, data_type)
     if message.full_name == _TIMESTAMP:
-        micros = [None if each is None else each.seconds * 1_000_000 + each.nanos // 1000 for each in values]
+        micros = [None if item is None else item.seconds * 1_000_000 + item.nanos // 1000 for item in values]
         return pa.array(micros, pa.int64()).cast(data_type)
     if not pa.types.is_struct(data_type) and message.full_name.startswith(_WRAPPERS):
-        return pa.array([None if each is None else each.value for each in values], data_type)
+        return pa.array([None if item is None else item.value for item in values], data_type)
     return _struct(values, message, data_type)
 
 

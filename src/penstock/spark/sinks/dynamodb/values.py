@@ -185,6 +185,6 @@ def _set(column: str, data_type: DataType) -> Callable[[Any], Attribute]:
             )
         attributes = [encode(value) for value in values]
         (name,) = attributes[0]
-        return {names[name]: list(dict.fromkeys(each[name] for each in attributes))}
+        return {names[name]: list(dict.fromkeys(attribute[name] for attribute in attributes))}
 
     return encoded

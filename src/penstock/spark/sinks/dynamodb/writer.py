@@ -156,8 +156,8 @@ class DynamoDbWriter:
         try:
             with translated_errors(self._dynamodb, f"DynamoDB table {sink.table}"):
                 keys = tuple(
-                    str(each["AttributeName"])
-                    for each in self._dynamodb.describe_table(TableName=sink.table)["Table"]["KeySchema"]
+                    str(item["AttributeName"])
+                    for item in self._dynamodb.describe_table(TableName=sink.table)["Table"]["KeySchema"]
                 )
         except NotFound:
             raise NotFound(
@@ -195,7 +195,7 @@ class DynamoDbWriter:
                     running.append(pool.submit(write, group))
                     if len(running) >= 4 * self._sink.threads:
                         written += running.popleft().result()
-                return written + sum(each.result() for each in running)
+                return written + sum(future.result() for future in running)
             except BaseException:
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
@@ -275,7 +275,7 @@ def _writes(
     """Return the writes of rows: values in the encoders' order, and whether to delete where ``deletes``."""
     for row in rows:
         item = {
-            name: value for (name, encode), each in zip(encoders, row, strict=False) if (value := encode(each)) is not None
+            name: value for (name, encode), entry in zip(encoders, row, strict=False) if (value := encode(entry)) is not None
         }
         if missing := [key for key in keys if key not in item]:
             raise DataProblem(

@@ -139,20 +139,20 @@ class _Ancestors:
         is later than the history's oldest, and not in it, was rolled back.
         """
         oldest = None
-        for each in self._walk():
-            if each.snapshotId() == snapshot:
+        for item in self._walk():
+            if item.snapshotId() == snapshot:
                 return True
-            oldest = each
+            oldest = item
         if oldest is None or oldest.parentId() is None:
             return False
         return bool(self._table.snapshot(snapshot).sequenceNumber() < oldest.sequenceNumber())
 
     def with_batch(self, batch: SinkBatch) -> str | None:
         """Return the snapshot whose summary has the batch, or a later one of its query."""
-        for each in self._walk():
-            summary = each.summary()
+        for item in self._walk():
+            summary = item.summary()
             if summary.get(_MARKER) == batch.marker and int(summary.get(_NUMBER)) >= batch.number:
-                return str(each.snapshotId())
+                return str(item.snapshotId())
         return None
 
 

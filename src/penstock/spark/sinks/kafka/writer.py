@@ -169,7 +169,7 @@ def kafka_errors(where: str) -> Iterator[None]:
         text = str(error)
         for pattern, error_class, what, remedy in _PATTERNS:
             if re.search(pattern, text):
-                line = next((each.strip() for each in text.splitlines() if re.search(pattern, each)), "")
+                line = next((name.strip() for name in text.splitlines() if re.search(pattern, name)), "")
                 raise error_class(f"{where} {what}: {line[:300].rstrip('.')}.", remedy=remedy) from error
         causes = [line for line in text.splitlines() if line.startswith("Caused by: ")]
         cause = (causes or [line for line in text.splitlines() if line.strip()] or [type(error).__name__])[

@@ -118,7 +118,7 @@ class KinesisReader(DataSourceStreamReader):
             if position.get("after") is not None and position.get("after") != start.get(shard, {}).get("after")
         ]
         with ThreadPoolExecutor(_THREADS) as pool:
-            pieces = list(pool.map(lambda each: self._held(*each) or self._fetch_again(*each), ranges))
+            pieces = list(pool.map(lambda range_: self._held(*range_) or self._fetch_again(*range_), ranges))
         return [
             InputPartition(
                 {

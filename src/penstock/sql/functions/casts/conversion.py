@@ -172,7 +172,7 @@ def _as_text(value: exp.Expr, source: Type | None, target: Type) -> exp.Expr:
         result = call_engine("trino_text", value)
     elif source.name in _TEXTS:
         numbers = (0,) if source.name.startswith("interval") else source.numbers
-        result = call_engine(_TEXTS[source.name], value, *(integer(each) for each in numbers))
+        result = call_engine(_TEXTS[source.name], value, *(integer(number) for number in numbers))
     else:
         result = value if is_text else cast_to(value, "VARCHAR")
     if not target.numbers:

@@ -84,7 +84,7 @@ class _Kind:
         self.words = words
         self.name = name
         self.numbers = numbers
-        self.inner = [_Kind(*each) for each in inner]
+        self.inner = [_Kind(*item) for item in inner]
         self.fields = fields
 
 
@@ -120,11 +120,11 @@ def _shape(value: Any, type_: _Kind) -> str:
     if type_.name == "array":
         if not isinstance(value, list):
             raise ValueError(f"Expected a json array, but got {_token(value)}")
-        return f"[{','.join(_shape(each, type_.inner[0]) for each in value)}]"
+        return f"[{','.join(_shape(item, type_.inner[0]) for item in value)}]"
     if type_.name == "map":
         if not isinstance(value, dict):
             raise ValueError(f"Expected a json object, but got {_token(value)}")
-        return _object((_key(key, type_.inner[0]), _shape(each, type_.inner[1])) for key, each in value.items())
+        return _object((_key(key, type_.inner[0]), _shape(item, type_.inner[1])) for key, item in value.items())
     if type_.name == "row":
         return _row(value, type_)
     if isinstance(value, dict | list):
@@ -140,15 +140,15 @@ def _row(value: Any, type_: _Kind) -> str:
     if isinstance(value, list):
         if len(value) != len(names):
             raise ValueError(f"Expected a json array of {len(names)} elements, but got {len(value)}")
-        return _object((name, _shape(each, inner)) for name, each, inner in zip(names, value, type_.inner, strict=True))
+        return _object((name, _shape(item, inner)) for name, item, inner in zip(names, value, type_.inner, strict=True))
     if not isinstance(value, dict):
         raise ValueError(f"Expected a json array or object, but got {_token(value)}")
     fields: dict[str, Any] = {}
     known = {name.lower() for name in names}
-    for name, each in value.items():
+    for name, item in value.items():
         if name.lower() in fields and name.lower() in known:
             raise ValueError(f"Duplicate field: {name.lower()}")
-        fields[name.lower()] = each
+        fields[name.lower()] = item
     return _object((name, _shape(fields.get(name.lower()), inner)) for name, inner in zip(names, type_.inner, strict=True))
 
 

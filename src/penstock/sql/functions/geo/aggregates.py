@@ -9,14 +9,14 @@ from typing import Any
 from sqlglot import exp
 
 from penstock.sql.functions.geo.operations import hull_of, union_of
-from penstock.sql.functions.geo.signatures import GEOMETRY, GEOMETRY_ARRAY, Function, definitions, each
+from penstock.sql.functions.geo.signatures import GEOMETRY, GEOMETRY_ARRAY, Function, definitions, for_each_row
 from penstock.sql.functions.rows import Call, Definition, Row, call_engine
 
 __all__ = ["DEFINITIONS", "ROWS"]
 
 _OVER_ARRAYS = [
-    Function("convex_hull_agg", [GEOMETRY_ARRAY], GEOMETRY, each(hull_of)),
-    Function("geometry_union_agg", [GEOMETRY_ARRAY], GEOMETRY, each(union_of)),
+    Function("convex_hull_agg", [GEOMETRY_ARRAY], GEOMETRY, for_each_row(hull_of)),
+    Function("geometry_union_agg", [GEOMETRY_ARRAY], GEOMETRY, for_each_row(union_of)),
 ]
 
 

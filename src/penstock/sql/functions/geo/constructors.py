@@ -8,7 +8,7 @@ from typing import Any
 
 from penstock.sql.functions.geo.geometry_types import LINE, POLYGON, only
 from penstock.sql.functions.geo.shapes import called, of_text, of_wkb, shapely, wkt
-from penstock.sql.functions.geo.signatures import GEOMETRY, GEOMETRY_ARRAY, Function, each
+from penstock.sql.functions.geo.signatures import GEOMETRY, GEOMETRY_ARRAY, Function, for_each_row
 from penstock.sql.functions.python import invalid
 from penstock.sql.trino_types import DOUBLE, VARBINARY, VARCHAR
 
@@ -59,8 +59,8 @@ FUNCTIONS: Sequence[Function] = [
     Function("ST_Polygon", [VARCHAR], GEOMETRY, lambda shapes: only("ST_Polygon", shapes, POLYGON), of_text),
     Function("ST_GeomFromBinary", [VARBINARY], GEOMETRY, _same, of_wkb),
     Function("ST_Point", [DOUBLE, DOUBLE], GEOMETRY, called("points")),
-    Function("ST_LineString", [GEOMETRY_ARRAY], GEOMETRY, each(_line)),
-    Function("ST_MultiPoint", [GEOMETRY_ARRAY], GEOMETRY, each(_points)),
+    Function("ST_LineString", [GEOMETRY_ARRAY], GEOMETRY, for_each_row(_line)),
+    Function("ST_MultiPoint", [GEOMETRY_ARRAY], GEOMETRY, for_each_row(_points)),
     Function("ST_AsText", [GEOMETRY], VARCHAR, wkt),
     Function("ST_AsBinary", [GEOMETRY], VARBINARY, _binary),
 ]

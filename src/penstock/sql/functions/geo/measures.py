@@ -10,7 +10,7 @@ from typing import Any
 
 from penstock.sql.functions.geo.geometry_types import LINE, MULTI_LINE, only
 from penstock.sql.functions.geo.shapes import called, shapely
-from penstock.sql.functions.geo.signatures import GEOMETRY, GEOMETRY_ARRAY, Function, each
+from penstock.sql.functions.geo.signatures import GEOMETRY, GEOMETRY_ARRAY, Function, for_each_row
 from penstock.sql.functions.python import invalid
 from penstock.sql.trino_types import DOUBLE
 
@@ -68,14 +68,14 @@ def _points_along(line: Any, fraction: float) -> list[Any] | None:
 
 
 def _on_line(body: Any) -> Any:
-    return lambda shapes, fractions: each(body)(only("line_interpolate_point", shapes, LINE), fractions)
+    return lambda shapes, fractions: for_each_row(body)(only("line_interpolate_point", shapes, LINE), fractions)
 
 
 FUNCTIONS: Sequence[Function] = [
     Function("ST_Area", [GEOMETRY], DOUBLE, called("area")),
     Function("ST_Length", [GEOMETRY], DOUBLE, lambda shapes: shapely.length(only("ST_Length", shapes, LINE, MULTI_LINE))),
-    Function("ST_Distance", [GEOMETRY, GEOMETRY], DOUBLE, each(_distance)),
-    Function("line_locate_point", [GEOMETRY, GEOMETRY], DOUBLE, each(_located)),
+    Function("ST_Distance", [GEOMETRY, GEOMETRY], DOUBLE, for_each_row(_distance)),
+    Function("line_locate_point", [GEOMETRY, GEOMETRY], DOUBLE, for_each_row(_located)),
     Function("line_interpolate_point", [GEOMETRY, DOUBLE], GEOMETRY, _on_line(_point_along)),
     Function("line_interpolate_points", [GEOMETRY, DOUBLE], GEOMETRY_ARRAY, _on_line(_points_along)),
 ]

@@ -18,7 +18,7 @@ from penstock.sql.functions.geo.geometry_types import (
     parts,
 )
 from penstock.sql.functions.geo.shapes import shapely
-from penstock.sql.functions.geo.signatures import GEOMETRY, GEOMETRY_ARRAY, POINTS, Function, each
+from penstock.sql.functions.geo.signatures import GEOMETRY, GEOMETRY_ARRAY, POINTS, Function, for_each_row
 from penstock.sql.functions.python import invalid
 from penstock.sql.trino_types import DOUBLE
 
@@ -31,7 +31,7 @@ _ORDER = "The first point of a ring and the order of parts may differ."
 def union_of(shapes: Any) -> Any:
     """Return the union of an array of shapes, None for an array without shapes."""
     present = [shape for shape in shapes if shape is not None]
-    return _grouped(_overlaid(lambda *each: shapely.union_all(list(each)), present), merge=True) if present else None
+    return _grouped(_overlaid(lambda *item: shapely.union_all(list(item)), present), merge=True) if present else None
 
 
 def hull_of(shapes: Any) -> Any:
@@ -47,7 +47,7 @@ def _overlaid(operation: Callable[..., Any], shapes: Sequence[Any]) -> Any:
     try:
         return operation(*shapes)
     except GEOSException:
-        mended = [each if shapely.is_valid(each) else shapely.make_valid(each) for each in shapes]
+        mended = [shape if shapely.is_valid(shape) else shapely.make_valid(shape) for shape in shapes]
         return operation(*mended)
 
 
@@ -75,7 +75,7 @@ def _intersection(first: Any, second: Any) -> Any:
 
 
 def _operation(name: str, body: Callable[..., Any]) -> Function:
-    return Function(name, [GEOMETRY, GEOMETRY], GEOMETRY, each(body), note=_ORDER)
+    return Function(name, [GEOMETRY, GEOMETRY], GEOMETRY, for_each_row(body), note=_ORDER)
 
 
 def _buffer(shape: Any, distance: float) -> Any:
@@ -134,12 +134,14 @@ FUNCTIONS: Sequence[Function] = [
     _operation("ST_Intersection", _intersection),
     _operation("ST_SymDifference", lambda a, b: _grouped(_overlaid(shapely.symmetric_difference, (a, b)))),
     _operation("ST_Union", lambda a, b: union_of((a, b))),
-    Function("geometry_union", [GEOMETRY_ARRAY], GEOMETRY, each(union_of), note=_ORDER),
-    Function("ST_Boundary", [GEOMETRY], GEOMETRY, each(_boundary)),
-    Function("ST_Buffer", [GEOMETRY, DOUBLE], GEOMETRY, each(_buffer), note="Coordinates may differ in their last digits."),
+    Function("geometry_union", [GEOMETRY_ARRAY], GEOMETRY, for_each_row(union_of), note=_ORDER),
+    Function("ST_Boundary", [GEOMETRY], GEOMETRY, for_each_row(_boundary)),
+    Function(
+        "ST_Buffer", [GEOMETRY, DOUBLE], GEOMETRY, for_each_row(_buffer), note="Coordinates may differ in their last digits."
+    ),
     Function("ST_Centroid", [GEOMETRY], GEOMETRY, _centroid),
-    Function("ST_ConvexHull", [GEOMETRY], GEOMETRY, each(_hull), note="The first point of a ring may differ."),
-    Function("ST_Envelope", [GEOMETRY], GEOMETRY, each(_envelope)),
-    Function("simplify_geometry", [GEOMETRY, DOUBLE], GEOMETRY, each(_simpler)),
-    Function("geometry_nearest_points", [GEOMETRY, GEOMETRY], POINTS, each(_nearest)),
+    Function("ST_ConvexHull", [GEOMETRY], GEOMETRY, for_each_row(_hull), note="The first point of a ring may differ."),
+    Function("ST_Envelope", [GEOMETRY], GEOMETRY, for_each_row(_envelope)),
+    Function("simplify_geometry", [GEOMETRY, DOUBLE], GEOMETRY, for_each_row(_simpler)),
+    Function("geometry_nearest_points", [GEOMETRY, GEOMETRY], POINTS, for_each_row(_nearest)),
 ]

@@ -8,7 +8,7 @@ from typing import Any
 
 from penstock.sql.functions.geo.geometry_types import LINE, MULTI_LINE, POINT, POLYGON, only, parts
 from penstock.sql.functions.geo.shapes import shapely
-from penstock.sql.functions.geo.signatures import GEOMETRY, GEOMETRY_ARRAY, TINYINT, Function, each
+from penstock.sql.functions.geo.signatures import GEOMETRY, GEOMETRY_ARRAY, TINYINT, Function, for_each_row
 from penstock.sql.trino_types import BIGINT, BOOLEAN, DOUBLE, INTEGER, VARCHAR, Type
 
 __all__ = ["FUNCTIONS"]
@@ -24,7 +24,7 @@ def _of(
     def checked(shapes: Any, *others: Any) -> Any:
         if types:
             only(name, shapes, *types)
-        return each(body)(shapes, *others)
+        return for_each_row(body)(shapes, *others)
 
     return Function(name, [GEOMETRY, *also], returns, checked, note=note)
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from penstock.sql.functions.geo.shapes import called, shapely
-from penstock.sql.functions.geo.signatures import GEOMETRY, Function, each
+from penstock.sql.functions.geo.signatures import GEOMETRY, Function, for_each_row
 from penstock.sql.functions.python import invalid
 from penstock.sql.trino_types import BOOLEAN, VARCHAR
 
@@ -38,5 +38,5 @@ FUNCTIONS: Sequence[Function] = [
     _relation("ST_Touches", "touches"),
     # GEOS prepares the first of two shapes that are compared often: here the one that contains the other.
     Function("ST_Within", [GEOMETRY, GEOMETRY], BOOLEAN, lambda a, b: shapely.contains(b, a)),
-    Function("ST_Relate", [GEOMETRY, GEOMETRY, VARCHAR], BOOLEAN, each(_related)),
+    Function("ST_Relate", [GEOMETRY, GEOMETRY, VARCHAR], BOOLEAN, for_each_row(_related)),
 ]

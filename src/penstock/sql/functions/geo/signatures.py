@@ -20,7 +20,7 @@ from penstock.sql.functions.python import invalid
 from penstock.sql.functions.rows import ArrowFunction, Call, Row, Types, call_engine
 from penstock.sql.trino_types import BIGINT, BOOLEAN, DOUBLE, INTEGER, VARBINARY, VARCHAR, Type
 
-__all__ = ["GEOMETRY", "GEOMETRY_ARRAY", "POINTS", "SPHERE", "TINYINT", "Function", "definitions", "each", "rows"]
+__all__ = ["GEOMETRY", "GEOMETRY_ARRAY", "POINTS", "SPHERE", "TINYINT", "Function", "definitions", "for_each_row", "rows"]
 
 GEOMETRY, SPHERE = Type("Geometry"), Type("SphericalGeography")
 GEOMETRY_ARRAY = Type.array(GEOMETRY)
@@ -54,16 +54,16 @@ class Function:
         return f"{self.name.lower()}({', '.join(map(str, self.parameters))})"
 
 
-def each(function: Callable[..., Any]) -> Callable[..., Any]:
+def for_each_row(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return the body that calls ``function`` with one row's values at a time."""
     return lambda *columns: [function(*row) for row in zip(*columns, strict=True)]
 
 
 def rows(functions: Sequence[Function]) -> Iterator[Row]:
     """Yield a row for each name in ``functions``."""
-    names = list(dict.fromkeys(each.name.lower() for each in functions))
+    names = list(dict.fromkeys(function.name.lower() for function in functions))
     for name in names:
-        yield _row(name, [each for each in functions if each.name.lower() == name])
+        yield _row(name, [function for function in functions if function.name.lower() == name])
 
 
 def definitions(functions: Sequence[Function]) -> Iterator[ArrowFunction]:
@@ -81,7 +81,7 @@ def _engine(type_: Type) -> str:
 
 def _row(name: str, overloads: Sequence[Function]) -> Row:
     def found(types: Types) -> Function | None:
-        return next((each for each in overloads if _fits(each.parameters, types)), None)
+        return next((overload for overload in overloads if _fits(overload.parameters, types)), None)
 
     def returns(types: Types) -> Type:
         return (found(types) or overloads[0]).returns
@@ -89,7 +89,7 @@ def _row(name: str, overloads: Sequence[Function]) -> Row:
     def write(call: Call) -> exp.Expr:
         function = found(call.types)
         if function is None:
-            raise call.unexpected(", ".join(each.shown for each in overloads))
+            raise call.unexpected(", ".join(overload.shown for overload in overloads))
         if any(
             type_ is None and parameter_type in _HELD
             for type_, parameter_type in zip(call.types, function.parameters, strict=True)
@@ -134,11 +134,11 @@ def _over_columns(function: Function) -> Callable[..., pa.Array]:
     write = _WRITES[function.returns.name]
 
     def compute(*columns: pa.Array | pa.ChunkedArray) -> pa.Array:
-        whole = [each.combine_chunks() if isinstance(each, pa.ChunkedArray) else each for each in columns]
-        valid = reduce(pc.and_, (each.is_valid() for each in whole))
+        whole = [column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column for column in columns]
+        valid = reduce(pc.and_, (item.is_valid() for item in whole))
         if pc.all(valid).as_py() is not False:
             return _computed(whole)
-        values = _computed([each.filter(valid) for each in whole])
+        values = _computed([item.filter(valid) for item in whole])
         places = pc.if_else(valid, pc.subtract(pc.cumulative_sum(valid.cast(pa.int64())), 1), None)
         return values.take(places)
 
@@ -190,9 +190,9 @@ def _shapes(shapes: Any) -> pa.Array:
 
 
 def _shape_arrays(rows: Sequence[Sequence[Any] | None]) -> pa.Array:
-    inside = _shapes([shape for each in rows if each is not None for shape in each]).to_pylist()
+    inside = _shapes([shape for row in rows if row is not None for shape in row]).to_pylist()
     at = iter(inside)
-    return pa.array([None if each is None else [next(at) for _ in each] for each in rows], pa.list_(pa.binary()))
+    return pa.array([None if row is None else [next(at) for _ in row] for row in rows], pa.list_(pa.binary()))
 
 
 def _pairs(rows: Sequence[tuple[Any, Any] | None]) -> pa.Array:

@@ -13,7 +13,7 @@ from typing import Any
 
 from penstock.sql.functions.geo.geometry_types import LINE, MULTI_LINE, MULTI_POLYGON, POINT, POLYGON, only_spherical
 from penstock.sql.functions.geo.shapes import of_json, shapely
-from penstock.sql.functions.geo.signatures import GEOMETRY, SPHERE, Function, each
+from penstock.sql.functions.geo.signatures import GEOMETRY, SPHERE, Function, for_each_row
 from penstock.sql.functions.python import invalid
 from penstock.sql.trino_types import DOUBLE, VARCHAR
 
@@ -122,9 +122,9 @@ def _json(shape: Any) -> str:
 def _whole(value: Any) -> Any:
     """Return JSON with coordinates that are whole numbers as integers."""
     if isinstance(value, dict):
-        return {key: _whole(each) for key, each in value.items()}
+        return {key: _whole(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [_whole(each) for each in value]
+        return [_whole(item) for item in value]
     return int(value) if isinstance(value, float) and value.is_integer() and fabs(value) < 1e7 else value
 
 
@@ -132,9 +132,9 @@ FUNCTIONS: Sequence[Function] = [
     Function("to_spherical_geography", [GEOMETRY], SPHERE, _on_sphere),
     Function("to_geometry", [SPHERE], GEOMETRY, lambda shapes: shapes),
     Function("from_geojson_geometry", [VARCHAR], SPHERE, lambda shapes: shapes, of_json),
-    Function("to_geojson_geometry", [SPHERE], VARCHAR, each(_json)),
+    Function("to_geojson_geometry", [SPHERE], VARCHAR, for_each_row(_json)),
     Function("ST_Distance", [SPHERE, SPHERE], DOUBLE, _distances, note="Of a SphericalGeography: of points."),
     Function("ST_Length", [SPHERE], DOUBLE, _lengths),
     Function("ST_Area", [SPHERE], DOUBLE, _areas),
-    Function("great_circle_distance", [DOUBLE] * 4, DOUBLE, each(_great_circle), note="Its last digit may differ."),
+    Function("great_circle_distance", [DOUBLE] * 4, DOUBLE, for_each_row(_great_circle), note="Its last digit may differ."),
 ]

@@ -214,7 +214,7 @@ def _statistic(name: str, engine: str, count: int = 1, finite: bool = False) -> 
         for type_ in call.types:
             if type_ is not None and not type_.is_number and type_.name != "unknown":
                 raise call.unexpected(f"{name}({', '.join(['double'] * count)})")
-        result = call.engine(engine, *(cast_to(each, "DOUBLE") for each in call.arguments))
+        result = call.engine(engine, *(cast_to(argument, "DOUBLE") for argument in call.arguments))
         return call_engine("trino_finite", result) if finite else result
 
     return Row(name=name, arity=(count, count), returns=DOUBLE, write=write, kind="aggregate")

@@ -81,7 +81,7 @@ def _bits(values: Any, bits: str, held: str) -> pa.Array:
 def _hashed_bytes(values: Any) -> pa.Array:
     array = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
     encoded = array.dictionary_encode()
-    known = pa.array([xxhash64(each) for each in encoded.dictionary.to_pylist()], pa.uint64())
+    known = pa.array([xxhash64(item) for item in encoded.dictionary.to_pylist()], pa.uint64())
     return pc.take(known, encoded.indices)
 
 

@@ -29,8 +29,8 @@ def _percentile(call: Call) -> exp.Expr:
             remedy="CAST the argument to its type.",
         )
     at = _percentage(call.types)
-    numbers = [each for number, each in enumerate(call.types) if each is not None and number != at]
-    if not all(each.is_number or each.name == "unknown" for each in numbers):
+    numbers = [item for number, item in enumerate(call.types) if item is not None and number != at]
+    if not all(number.is_number or number.name == "unknown" for number in numbers):
         raise call.unexpected("approx_percentile(bigint, double), approx_percentile(double, double)")
     percentage_type = call.types[at]
     many = percentage_type is not None and percentage_type.name == "array"
@@ -65,7 +65,7 @@ def _percentile_type(types: Types) -> Type | None:
 
 def _weighted(pairs: list[dict[str, Any] | None], shares: list[float | None]) -> list[Any] | None:
     """Return for each share the least value with at least that share of the weights at or below it."""
-    rows = [(each["x"], each["w"]) for each in pairs if each is not None and None not in each.values()]
+    rows = [(pair["x"], pair["w"]) for pair in pairs if pair is not None and None not in pair.values()]
     if any(not weight > 0 for _, weight in rows):
         raise invalid("percentile weight must be > 0")
     if any(share is None or not 0 <= share <= 1 for share in shares):
@@ -96,7 +96,7 @@ def _listagg(call: Call) -> exp.Expr:
     inside: exp.Expr = exp.Distinct(expressions=[value]) if distinct else value
     plain = Call(name=call.name, arguments=[], types=[], node=node, around=call.around)
     overflow = node.args.get("on_overflow")
-    keys = [each.copy() for each in order]
+    keys = [item.copy() for item in order]
     if not isinstance(overflow, exp.OverflowTruncateBehavior):
         last: exp.Expr = exp.Order(this=separator, expressions=keys) if order else separator
         return call_engine("trino_listagg", plain.engine("string_agg", inside, last))
@@ -107,13 +107,13 @@ def _listagg(call: Call) -> exp.Expr:
 
 
 def _cut(values: list[str | None], separator: str, filler: str, counts: bool) -> str | None:
-    present = [each for each in values if each is not None]
+    present = [name for name in values if name is not None]
     if not present:
         return None
     length, kept = 0, 0
     gap = len(separator.encode())
-    for each in present:
-        length += len(each.encode()) + (gap if kept else 0)
+    for name in present:
+        length += len(name.encode()) + (gap if kept else 0)
         if length > _MAX_LISTAGG:
             break
         kept += 1

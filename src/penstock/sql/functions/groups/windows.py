@@ -22,7 +22,7 @@ def _window(call: Call) -> None:
 def _rank(name: str, returns: Type) -> Row:
     def write(call: Call) -> exp.Expr:
         _window(call)
-        if any(isinstance(each, exp.IgnoreNulls | exp.RespectNulls) for each in call.around):
+        if any(isinstance(node, exp.IgnoreNulls | exp.RespectNulls) for node in call.around):
             raise call.wrong(
                 f"Cannot specify null treatment clause for {call.name} function", code="NULL_TREATMENT_NOT_ALLOWED"
             )
@@ -52,9 +52,9 @@ _NODES: Mapping[str, Callable[[Sequence[exp.Expr]], exp.Expr]] = {
 def _placed(call: Call, arguments: Sequence[exp.Expr]) -> exp.Expr:
     """Return the engine's function of values in its window. IGNORE NULLS stands inside the call there."""
     result = _NODES[call.name](arguments)
-    for each in call.around:
-        if not isinstance(each, exp.RespectNulls):
-            outer = each.copy()
+    for node in call.around:
+        if not isinstance(node, exp.RespectNulls):
+            outer = node.copy()
             outer.set("this", result)
             result = outer
     return result

@@ -117,15 +117,15 @@ def _array_contains(value: str, item: str, family: str) -> bool | None:
     items = _array_of(value)
     if items is None:
         return None
-    for each in items:
+    for entry in items:
         # As in Trino, 1 and 1.0 are different.
-        if family == "integer" and isinstance(each, Number) and each.is_whole and int(each) == int(item):
+        if family == "integer" and isinstance(entry, Number) and entry.is_whole and int(entry) == int(item):
             return True
-        if family == "double" and isinstance(each, Number) and not each.is_whole and float(each) == float(item):
+        if family == "double" and isinstance(entry, Number) and not entry.is_whole and float(entry) == float(item):
             return True
-        if family == "string" and isinstance(each, str) and not isinstance(each, Number) and each == item:
+        if family == "string" and isinstance(entry, str) and not isinstance(entry, Number) and entry == item:
             return True
-        if family == "boolean" and isinstance(each, bool) and scalar_text(each) == item:
+        if family == "boolean" and isinstance(entry, bool) and scalar_text(entry) == item:
             return True
     return False
 

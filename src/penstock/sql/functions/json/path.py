@@ -120,7 +120,7 @@ class _Reader:
         if sign is None:
             return self._accessed()
         inner = self._signed()
-        return lambda context: [_number(each) * (-1 if sign == "-" else 1) for each in _unwrapped(inner(context), context)]
+        return lambda context: [_number(item) * (-1 if sign == "-" else 1) for item in _unwrapped(inner(context), context)]
 
     def _accessed(self) -> _Step:
         step = self._primary()
@@ -253,11 +253,11 @@ def _string(text: str) -> str:
 
 
 def _unwrapped(items: Sequence[Any], context: _Context) -> Iterator[Any]:
-    for each in items:
-        if context.lax and isinstance(each, list):
-            yield from each
+    for item in items:
+        if context.lax and isinstance(item, list):
+            yield from item
         else:
-            yield each
+            yield item
 
 
 def _number(value: Any) -> Decimal:
@@ -276,7 +276,7 @@ def _bounded(items: list[Any]) -> list[Any]:
 
 def _binary(sign: str, left: _Step, right: _Step) -> _Step:
     def apply(context: _Context) -> list[Any]:
-        first, second = (list(_unwrapped(each(context), context)) for each in (left, right))
+        first, second = (list(_unwrapped(item(context), context)) for item in (left, right))
         if len(first) != 1 or len(second) != 1:
             raise PathError("arithmetic needs one item on each side")
         return [_computed(sign, _number(first[0]), _number(second[0]))]
@@ -300,11 +300,11 @@ def _computed(sign: str, first: Decimal, second: Decimal) -> Decimal:
 def _members(step: _Step, key: str | None) -> _Step:
     def apply(context: _Context) -> list[Any]:
         result: list[Any] = []
-        for each in _unwrapped(step(context), context):
-            if isinstance(each, dict) and key is None:
-                result += each.values()
-            elif isinstance(each, dict) and key in each:
-                result.append(each[key])
+        for item in _unwrapped(step(context), context):
+            if isinstance(item, dict) and key is None:
+                result += item.values()
+            elif isinstance(item, dict) and key in item:
+                result.append(item[key])
             elif not context.lax:
                 raise PathError("there is no such member")
         return _bounded(result)
@@ -317,24 +317,24 @@ def _descendants(step: _Step, key: str) -> _Step:
         if isinstance(value, dict):
             if key in value:
                 yield value[key]
-            for each in value.values():
-                yield from walk(each)
+            for item in value.values():
+                yield from walk(item)
         elif isinstance(value, list):
-            for each in value:
-                yield from walk(each)
+            for item in value:
+                yield from walk(item)
 
-    return lambda context: _bounded([item for each in step(context) for item in walk(each)])
+    return lambda context: _bounded([item for entry in step(context) for item in walk(entry)])
 
 
 def _elements(step: _Step, ranges: Sequence[tuple[_Step, _Step]] | None) -> _Step:
     def apply(context: _Context) -> list[Any]:
         result: list[Any] = []
-        for each in step(context):
-            if not isinstance(each, list):
+        for item in step(context):
+            if not isinstance(item, list):
                 if not context.lax:
                     raise PathError("it is not an array")
-                each = [each]  # noqa: PLW2901 lax mode wraps
-            result += each if ranges is None else _chosen(each, ranges, context)
+                item = [item]  # noqa: PLW2901 lax mode wraps
+            result += item if ranges is None else _chosen(item, ranges, context)
         return _bounded(result)
 
     return apply
@@ -343,7 +343,7 @@ def _elements(step: _Step, ranges: Sequence[tuple[_Step, _Step]] | None) -> _Ste
 def _chosen(items: Sequence[Any], ranges: Sequence[tuple[_Step, _Step]], context: _Context) -> Iterator[Any]:
     inside = replace(context, last=len(items) - 1)
     for first, last in ranges:
-        low, high = (_index(each, inside) for each in (first, last))
+        low, high = (_index(item, inside) for item in (first, last))
         if not context.lax and not 0 <= low <= high < len(items):
             raise PathError("there is no such element")
         yield from items[max(low, 0) : high + 1] if high >= 0 else ()
@@ -359,21 +359,21 @@ def _index(step: _Step, context: _Context) -> int:
 def _filtered(step: _Step, test: _Test) -> _Step:
     def apply(context: _Context) -> list[Any]:
         items = _unwrapped(step(context), context)
-        return [each for each in items if test(replace(context, item=each)) is True]
+        return [item for item in items if test(replace(context, item=item)) is True]
 
     return apply
 
 
 def _method(name: str, step: _Step) -> _Step:
     if name == "type":
-        return lambda context: [_type(each) for each in step(context)]
+        return lambda context: [_type(item) for item in step(context)]
     if name == "size":
-        return lambda context: [_size(each, context) for each in step(context)]
+        return lambda context: [_size(item, context) for item in step(context)]
     if name == "keyvalue":
         return lambda context: [
-            pair for at, each in enumerate(_unwrapped(step(context), context)) for pair in _pairs(each, at)
+            pair for at, item in enumerate(_unwrapped(step(context), context)) for pair in _pairs(item, at)
         ]
-    return lambda context: [_measured(name, each) for each in _unwrapped(step(context), context)]
+    return lambda context: [_measured(name, item) for item in _unwrapped(step(context), context)]
 
 
 def _type(value: Any) -> str:
@@ -397,8 +397,8 @@ def _size(value: Any, context: _Context) -> Decimal:
 def _pairs(value: Any, number: int) -> Iterator[Any]:
     if not isinstance(value, dict):
         raise PathError("it is not an object")
-    for key, each in value.items():
-        yield {"name": key, "value": each, "id": Number(number)}
+    for key, item in value.items():
+        yield {"name": key, "value": item, "id": Number(number)}
 
 
 def _measured(name: str, value: Any) -> Decimal:
@@ -446,7 +446,7 @@ def _compared(sign: str, left: _Step, right: _Step) -> _Test:
 
 def _pair(sign: str, left: Any, right: Any) -> bool | None:
     if sign == "starts with":
-        texts = all(isinstance(each, str) and not isinstance(each, Number) for each in (left, right))
+        texts = all(isinstance(item, str) and not isinstance(item, Number) for item in (left, right))
         return left.startswith(right) if texts else None
     if left is None or right is None:
         both = left is None and right is None

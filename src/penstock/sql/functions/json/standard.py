@@ -64,7 +64,7 @@ def _parameters(call: Call, options: JsonOptions) -> exp.Expr:
         if not options.is_json[at]:
             value = call_engine("coalesce", value, text("null"))
         parts += [call_engine("trino_json_string", text(name)), call_engine("trino_json_string", value)]
-    items = [call_engine("coalesce", each, text("null")) for each in parts]
+    items = [call_engine("coalesce", part, text("null")) for part in parts]
     return call_engine("trino_json_array_text", exp.Array(expressions=items)) if items else text("[]")
 
 
@@ -91,7 +91,7 @@ def _variables(parameters: str) -> dict[str, list[Any]]:
 
 def _found(value: str, path: str, parameters: str) -> list[Any]:
     """Return what the path finds. Raises :class:`PathError`, and ValueError for what is not JSON."""
-    return [_plain(each) for each in evaluate(parse(value), path, _variables(parameters))]
+    return [_plain(item) for item in evaluate(parse(value), path, _variables(parameters))]
 
 
 def _plain(item: Any) -> Any:
@@ -147,7 +147,7 @@ def _value(call: Call) -> exp.Expr:
         raise call.wrong("json_value: this type of RETURNING is not supported.", code="NOT_SUPPORTED")
     arguments = [_document(call), _path(call, options), _parameters(call, options), text(options.on_error or "NULL")]
     state = call_engine("trino_json_value_state", *arguments)
-    value = call_engine("trino_json_value", *(each.copy() for each in arguments[:3]))
+    value = call_engine("trino_json_value", *(argument.copy() for argument in arguments[:3]))
     converted = value if type_ == VARCHAR else convert(call, value, VARCHAR, type_)
     error = _given(call, options, "ERROR", type_)
     if type_ != VARCHAR and options.on_error != "ERROR":
@@ -201,7 +201,7 @@ def _query(call: Call) -> exp.Expr:
         words = "CONDITIONAL" if options.wrapper == "CONDITIONAL" else "UNCONDITIONAL"
         message = f"{options.quotes} QUOTES behavior specified with WITH {words} ARRAY WRAPPER behavior"
         raise call.wrong(message, code="INVALID_FUNCTION_ARGUMENT")
-    behaviours = (each.removeprefix("EMPTY ") for each in (options.on_empty or "NULL", options.on_error or "NULL"))
+    behaviours = (name.removeprefix("EMPTY ") for name in (options.on_empty or "NULL", options.on_error or "NULL"))
     words = f"{options.wrapper} {options.quotes or 'KEEP'} {' '.join(behaviours)}"
     arguments = [_document(call), _path(call, options), _parameters(call, options), text(words)]
     return _returned(call, call_engine("trino_json_query", *arguments), _returns(call.node))
@@ -260,7 +260,7 @@ def _object(call: Call) -> exp.Expr:
             code="NOT_SUPPORTED",
         )
     absent, unique = exp.Boolean(this=options.on_null == "ABSENT"), exp.Boolean(this=options.unique_keys)
-    arrays = [exp.cast(exp.Array(expressions=each), "VARCHAR[]") for each in (names, values)]
+    arrays = [exp.cast(exp.Array(expressions=item), "VARCHAR[]") for item in (names, values)]
     return _returned(call, call_engine("trino_json_object_text", *arrays, absent, unique), _returns(call.node))
 
 
@@ -278,7 +278,7 @@ def _object_text(names: list[str | None], values: list[str | None], absent: bool
 
 
 def _array_text(items: list[str | None]) -> str:
-    return f"[{','.join(_checked(each) for each in items if each is not None)}]"
+    return f"[{','.join(_checked(item) for item in items if item is not None)}]"
 
 
 def _checked(value: str) -> str:

@@ -78,7 +78,7 @@ def _call(parser: Any, name: str, read: Callable[[Any, list[exp.Expr | None], li
     values: list[exp.Expr | None] = []
     formats: list[bool] = []
     arguments = read(parser, values, formats)
-    node = exp.Anonymous(this=name, expressions=[each for each in values if each is not None])
+    node = exp.Anonymous(this=name, expressions=[item for item in values if item is not None])
     if None in values:
         parser.raise_error("Expecting an expression")
     node.meta[_META] = JsonOptions(is_json=tuple(formats), **arguments)
@@ -117,7 +117,7 @@ def _behaviours(parser: Any, values: list[exp.Expr | None], formats: list[bool],
     behaviours: dict[str, Any] = {}
     defaults: dict[str, int] = {}
     while True:
-        words = next((each for each in choices if parser._match_text_seq(*each.split())), None)
+        words = next((choice for choice in choices if parser._match_text_seq(*choice.split())), None)
         if words is None:
             return {**behaviours, "defaults": defaults}
         if words == "DEFAULT":
@@ -155,7 +155,7 @@ def _query(parser: Any, values: list[exp.Expr | None], formats: list[bool]) -> d
             parser._match_text_seq("UNCONDITIONAL")
         _wrapper(parser)
         call["wrapper"] = "CONDITIONAL" if conditional else "WITH"
-    quotes = next((each for each in ("KEEP", "OMIT") if parser._match_text_seq(each, "QUOTES")), "")
+    quotes = next((name for name in ("KEEP", "OMIT") if parser._match_text_seq(name, "QUOTES")), "")
     if quotes:
         parser._match_text_seq("ON", "SCALAR", "STRING")
     call["quotes"] = quotes
@@ -169,7 +169,7 @@ def _wrapper(parser: Any) -> None:
 
 
 def _on_null(parser: Any) -> str:
-    return next((each for each in ("NULL", "ABSENT") if parser._match_text_seq(each, "ON", "NULL")), "")
+    return next((name for name in ("NULL", "ABSENT") if parser._match_text_seq(name, "ON", "NULL")), "")
 
 
 def _array(parser: Any, values: list[exp.Expr | None], formats: list[bool]) -> dict[str, Any]:

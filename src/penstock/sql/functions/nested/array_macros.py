@@ -59,7 +59,7 @@ def _combination_macros() -> Sequence[Macro]:
     """Return macros for each size, in Trino's order: by the last index, then the one before it."""
     macros = [Macro("trino_combinations_0", ["(a) AS CASE WHEN a IS NOT NULL THEN [list_slice(a, 1, 0)] END"])]
     for size in range(1, MAX_COMBINATION + 1):
-        count = " * ".join(f"(len(a) - {each})" for each in range(size))
+        count = " * ".join(f"(len(a) - {index})" for index in range(size))
         # The length itself is guarded: the engine folds what is constant, whichever branch of a CASE it stands in.
         length = (
             f"CASE WHEN CAST({count} AS DOUBLE) > {100_000 // size * _FACTORIALS[size]} "

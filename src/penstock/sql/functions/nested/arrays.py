@@ -118,8 +118,8 @@ def _reduce_lambdas(types: Types) -> Sequence[Types]:
 def _matches(name: str, start: str, operator: type[exp.Connector], negated: bool = False) -> Row:
     def write(call: Call) -> exp.Expr:
         matches = call_engine("list_transform", call.arguments[0], lambda_of(call, 1, 1))
-        state, each = exp.to_identifier("trino_state"), exp.to_identifier("trino_each")
-        step = exp.Lambda(this=operator(this=state, expression=each), expressions=[state.copy(), each.copy()])
+        state, item = exp.to_identifier("trino_state"), exp.to_identifier("trino_each")
+        step = exp.Lambda(this=operator(this=state, expression=item), expressions=[state.copy(), item.copy()])
         answer = call_engine("list_reduce", matches, step, exp.Boolean(this=start == "true"))
         return exp.Paren(this=exp.Not(this=answer)) if negated else answer
 
@@ -139,7 +139,7 @@ def _transformed(types: Types) -> Type | None:
 
 def _if_all(arguments: Sequence[exp.Expr], result: exp.Expr) -> exp.Expr:
     """Return ``result``, and NULL if one of the arguments is."""
-    present = [exp.Not(this=exp.Is(this=exp.Paren(this=each.copy()), expression=exp.Null())) for each in arguments]
+    present = [exp.Not(this=exp.Is(this=exp.Paren(this=argument.copy()), expression=exp.Null())) for argument in arguments]
     return exp.Paren(this=exp.Case(ifs=[exp.If(this=exp.and_(*present), true=result)]))
 
 
@@ -148,7 +148,7 @@ def _zip(call: Call) -> exp.Expr:
 
 
 def _zipped(types: Types) -> Type | None:
-    return Type.array(Type.row((None, element(each)) for each in types))
+    return Type.array(Type.row((None, element(type_)) for type_ in types))
 
 
 def _zip_with(call: Call) -> exp.Expr:
@@ -245,7 +245,7 @@ def _cardinality(call: Call) -> exp.Expr:
 def _sequence(call: Call) -> exp.Expr:
     if len(call.arguments) == 3:
         return call_engine("trino_sequence", *call.arguments)
-    step = call_engine("trino_sequence_step", *(each.copy() for each in call.arguments))
+    step = call_engine("trino_sequence_step", *(argument.copy() for argument in call.arguments))
     return call_engine("trino_sequence", *call.arguments, step)
 
 

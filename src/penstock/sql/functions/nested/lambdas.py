@@ -24,7 +24,7 @@ def lambda_of(call: Call, number: int, parameters: int) -> exp.Lambda:
 def fresh(name: str, inside: exp.Expr) -> str:
     """Return a name for a parameter of ours that no lambda ``inside`` uses. Nested ones need names of their own."""
     start = f"trino_{name}_"
-    used = (each.name.removeprefix(start) for each in inside.find_all(exp.Identifier) if each.name.startswith(start))
+    used = (node.name.removeprefix(start) for node in inside.find_all(exp.Identifier) if node.name.startswith(start))
     return f"{start}{max(map(int, used), default=0) + 1}"
 
 
@@ -35,7 +35,7 @@ def function(parameter: str, expression: exp.Expr) -> exp.Lambda:
 
 def body(function_: exp.Lambda, *values: exp.Expr) -> exp.Expr:
     """Return the lambda's expression with ``values`` in the place of its parameters, in brackets."""
-    names = {each.name.lower(): value for each, value in zip(function_.expressions, values, strict=True)}
+    names = {expression.name.lower(): value for expression, value in zip(function_.expressions, values, strict=True)}
     return exp.Paren(this=_replaced(function_.this.copy(), names))
 
 
@@ -60,13 +60,13 @@ def _replaced(node: exp.Expr, names: Mapping[str, exp.Expr]) -> exp.Expr:
         return _field_of(node, names)
     inner = names
     if isinstance(node, exp.Lambda):
-        own = {each.name.lower() for each in node.expressions}
+        own = {expression.name.lower() for expression in node.expressions}
         inner = {name: value for name, value in names.items() if name not in own}
         node.set("this", _replaced(node.this, inner))
         return node
     for key, value in list(node.args.items()):
         if isinstance(value, list):
-            node.set(key, [_replaced(each, inner) if isinstance(each, exp.Expr) else each for each in value])
+            node.set(key, [_replaced(item, inner) if isinstance(item, exp.Expr) else item for item in value])
         elif isinstance(value, exp.Expr) and not _is_label(node, key):
             node.set(key, _replaced(value, inner))
     return node
@@ -84,6 +84,6 @@ def _is_label(node: exp.Expr, key: str) -> bool:
 def _field_of(node: exp.Column, names: Mapping[str, exp.Expr]) -> exp.Expr:
     first, *fields = node.parts
     result: exp.Expr = names[first.name.lower()].copy()
-    for each in fields:
-        result = exp.Anonymous(this="struct_extract", expressions=[result, exp.Literal.string(each.name)])
+    for field in fields:
+        result = exp.Anonymous(this="struct_extract", expressions=[result, exp.Literal.string(field.name)])
     return result

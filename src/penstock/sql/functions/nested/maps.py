@@ -82,7 +82,7 @@ def _zip_with(call: Call) -> exp.Expr:
     lambda_ = lambda_of(call, 2, 3)
     name = fresh("key", lambda_)
     key = exp.to_identifier(name)
-    values = (call_engine("map_extract_value", each.copy(), key.copy()) for each in (first, second))
+    values = (call_engine("map_extract_value", node.copy(), key.copy()) for node in (first, second))
     keys = call_engine("trino_array_union", call_engine("map_keys", first.copy()), call_engine("map_keys", second.copy()))
     changed = function(name, _pair(key.copy(), body(lambda_, key.copy(), *values)))
     return call_engine("map_from_entries", call_engine("list_transform", keys, changed))
@@ -90,8 +90,8 @@ def _zip_with(call: Call) -> exp.Expr:
 
 def _concat(call: Call) -> exp.Expr:
     result = call.arguments[0]
-    for each in call.arguments[1:]:
-        result = call_engine("trino_map_concat", result, each)
+    for argument in call.arguments[1:]:
+        result = call_engine("trino_map_concat", result, argument)
     return result
 
 

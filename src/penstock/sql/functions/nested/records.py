@@ -42,12 +42,12 @@ def compared(call: Call, type_: Type) -> exp.Expr:
 
 def _ordered(type_: Type, sign: type[exp.Binary], left: exp.Expr, right: exp.Expr) -> exp.Expr:
     """Compare the fields of two rows from the first to the first that differs; a NULL among them is an error."""
-    absent = [exp.Is(this=exp.paren(each.copy()), expression=exp.Null()) for each in (left, right) if not _is_written(each)]
+    absent = [exp.Is(this=exp.paren(node.copy()), expression=exp.Null()) for node in (left, right) if not _is_written(node)]
     ifs = [exp.If(this=exp.or_(*absent, copy=False), true=exp.Null())] if absent else []
     strict: type[exp.Binary] = _STRICT.get(sign, sign)
     for inner, one, other in zip(type_.inner, _fields(type_, left), _fields(type_, right), strict=True):
         differs: exp.Expr
-        unknown = exp.or_(*(exp.Is(this=exp.paren(each.copy()), expression=exp.Null()) for each in (one, other)), copy=False)
+        unknown = exp.or_(*(exp.Is(this=exp.paren(node.copy()), expression=exp.Null()) for node in (one, other)), copy=False)
         ifs.append(exp.If(this=unknown, true=_not_ordered(type_)))
         if inner is not None and inner.name == "row":
             differs, order = exp.Not(this=equal(inner, one, other)), _ordered(inner, strict, one, other)
@@ -72,7 +72,7 @@ def _not_ordered(type_: Type) -> exp.Expr:
 
 def is_in(type_: Type, node: exp.In) -> exp.Expr:
     """Return ``value IN (values)`` for the array, map or row type ``type_``."""
-    equals = [equal(type_, node.this, each) for each in node.expressions]
+    equals = [equal(type_, node.this, expression) for expression in node.expressions]
     return exp.paren(exp.or_(*equals, copy=False), copy=False)
 
 
@@ -107,7 +107,7 @@ def _equal_arrays(type_: Type, left: exp.Expr, right: exp.Expr) -> exp.Expr:
 def _equal_maps(type_: Type, left: exp.Expr, right: exp.Expr) -> exp.Expr:
     name = fresh("key", exp.Tuple(expressions=[left.copy(), right.copy()]))
     key = exp.to_identifier(name)
-    inner = equal(type_.inner[1], *(call_engine("map_extract_value", each.copy(), key.copy()) for each in (left, right)))
+    inner = equal(type_.inner[1], *(call_engine("map_extract_value", node.copy(), key.copy()) for node in (left, right)))
     has_key = call_engine("list_contains", call_engine("map_keys", right.copy()), key.copy())
     keys = call_engine("map_keys", left.copy())
     both = exp.paren(exp.and_(has_key, inner, copy=False), copy=False)
@@ -122,12 +122,12 @@ def _element(name: str, number: int) -> exp.Expr:
 
 def _fields(type_: Type, value: exp.Expr) -> Sequence[exp.Expr]:
     if isinstance(value, exp.Tuple) and len(value.expressions) == len(type_.inner):
-        return [each.copy() for each in value.expressions]
+        return [expression.copy() for expression in value.expressions]
     return [call_engine("struct_extract_at", value.copy(), exp.Literal.number(at + 1)) for at in range(len(type_.inner))]
 
 
 def _row_type(types: Types) -> Type:
-    return Type.row((None, each) for each in types)
+    return Type.row((None, type_) for type_ in types)
 
 
 ROWS: Sequence[Row] = [

@@ -121,7 +121,7 @@ _FUNCTIONS: Sequence[tuple[str, Sequence[str], str, Type, Callable[..., object]]
 
 def _row(name: str, engine: str, parameters: Sequence[str], returns: Type) -> Row:
     """Return the row of a function that takes bytes where the engine would also take text."""
-    expected = ", ".join({"BLOB": "varbinary", "FLOAT": "real"}.get(each, each.lower()) for each in parameters)
+    expected = ", ".join({"BLOB": "varbinary", "FLOAT": "real"}.get(item, item.lower()) for item in parameters)
 
     def write(call: Call) -> exp.Expr:
         for type_, parameter in zip(call.types, parameters, strict=True):

@@ -31,12 +31,12 @@ _NOT_COMPARED = frozenset({"Geometry", "SphericalGeography"})
 
 
 def _family(type_: Type) -> object:
-    return next((each for each in _FAMILIES if type_.name in each), type_.name)
+    return next((family for family in _FAMILIES if type_.name in family), type_.name)
 
 
 def check_comparable(call: Call, left: Type | None, right: Type | None, sign: str) -> None:
     """Raise Trino's error for two values that it refuses to compare and the engine would cast."""
-    if not _is_comparable(left, right) or _NOT_COMPARED & {each.name for each in (left, right) if each is not None}:
+    if not _is_comparable(left, right) or _NOT_COMPARED & {type_.name for type_ in (left, right) if type_ is not None}:
         raise call.wrong(f"Cannot apply operator: {left} {sign} {right}", code="TYPE_MISMATCH")
 
 
@@ -175,7 +175,7 @@ def _in(call: Call) -> exp.Expr:
     value, type_ = call.node.this, call.types[0]
     if not call.node.expressions or not _may_be_nan(value, type_):
         return call.node
-    items = [each for each in call.node.expressions if not isinstance(each.unnest(), exp.Literal)]
+    items = [expression for expression in call.node.expressions if not isinstance(expression.unnest(), exp.Literal)]
     is_nan = call_engine("trino_is_nan", value.copy())
     if not items:
         return exp.Paren(this=_and_not(call.node, is_nan))
@@ -210,7 +210,7 @@ def _nested(call: Call, type_: Type) -> exp.Expr:
             exp.GTE(this=value, expression=call.node.args["low"]),
             exp.LTE(this=value, expression=call.node.args["high"]),
         )
-        return exp.paren(exp.and_(*(compared(replace(call, node=each), type_) for each in bounds), copy=False), copy=False)
+        return exp.paren(exp.and_(*(compared(replace(call, node=bound), type_) for bound in bounds), copy=False), copy=False)
     return compared(call, type_)
 
 
@@ -229,7 +229,7 @@ def _as_instants(call: Call) -> None:
         if isinstance(operand, exp.Expr):
             call.node.set(key, instant(operand))
     if isinstance(call.node, exp.In):
-        call.node.set("expressions", [instant(each) for each in call.node.expressions])
+        call.node.set("expressions", [instant(expression) for expression in call.node.expressions])
 
 
 def _conditions(call: Call) -> exp.Expr:

@@ -68,7 +68,7 @@ def _compare_operand(call: Call) -> None:
     if any(type_.name == "timestamp with time zone" for type_ in types):
         _change_operand(call.node, instant)
     elif any(type_.name == "char" for type_ in types):
-        _change_operand(call.node, lambda each: call_engine("rtrim", each, text(" ")))
+        _change_operand(call.node, lambda node: call_engine("rtrim", node, text(" ")))
     elif operand is not None and operand.is_floating:
         # NaN is equal to nothing, like NULL.
         call.node.set("this", call_engine("trino_without_nan", call.node.this))
@@ -116,8 +116,8 @@ def _unified(call: Call) -> exp.Expr:
 
 
 def _checked(call: Call, type_: Type | None) -> exp.Expr:
-    if type_ is None and all(each is not None and not each.inner for each in call.types):
-        types = ", ".join(str(each) for each in call.types)
+    if type_ is None and all(item is not None and not item.inner for item in call.types):
+        types = ", ".join(str(item) for item in call.types)
         raise call.wrong(
             f"All {call.name.upper()} operands must be the same type or coercible to a common type: {types}",
             code="TYPE_MISMATCH",
@@ -125,7 +125,8 @@ def _checked(call: Call, type_: Type | None) -> exp.Expr:
     arguments = call.arguments
     if type_ is not None and type_.name in {"decimal", "double", "real", "bigint"}:
         arguments = [
-            each if own == type_ else as_type(each, type_) for each, own in zip(call.arguments, call.types, strict=True)
+            argument if own == type_ else as_type(argument, type_)
+            for argument, own in zip(call.arguments, call.types, strict=True)
         ]
     return call_engine(call.name, *arguments)
 
@@ -133,7 +134,7 @@ def _checked(call: Call, type_: Type | None) -> exp.Expr:
 def _extreme(call: Call) -> exp.Expr:
     """GREATEST and LEAST are NULL if an argument is."""
     result = _checked(call, common(call.types))
-    absent = [exp.Is(this=exp.paren(each), expression=exp.Null()) for each in result.expressions]
+    absent = [exp.Is(this=exp.paren(expression), expression=exp.Null()) for expression in result.expressions]
     return exp.Paren(this=exp.Case(ifs=[exp.If(this=exp.Not(this=exp.paren(exp.or_(*absent))), true=result)]))
 
 

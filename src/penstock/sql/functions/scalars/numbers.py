@@ -137,7 +137,7 @@ def _double(name: str, engine: str | None = None, arity: int = 1) -> Row:
     def write(call: Call) -> exp.Expr:
         for number in range(len(call.arguments)):
             _number(call, number)
-        return call_engine(engine or name, *(cast_to(each, "DOUBLE") for each in call.arguments))
+        return call_engine(engine or name, *(cast_to(argument, "DOUBLE") for argument in call.arguments))
 
     return Row(name=name, arity=(arity, arity), returns=DOUBLE, write=write)
 
@@ -162,7 +162,7 @@ def _shift(name: str) -> Write:
         if type_ is None or not type_.is_integer:
             raise call.unexpected(f"{call.name}(integer, integer)")
         width = exp.Literal.number(_BITS[type_.name])
-        return as_type(call_engine(name, *(cast_to(each, "BIGINT") for each in (*call.arguments, width))), type_)
+        return as_type(call_engine(name, *(cast_to(argument, "BIGINT") for argument in (*call.arguments, width))), type_)
 
     return write
 
@@ -171,7 +171,7 @@ def _bits(engine: str) -> Write:
     def write(call: Call) -> exp.Expr:
         if any(type_ is not None and not type_.is_integer and type_.name != "unknown" for type_ in call.types):
             raise call.unexpected(f"{call.name}({', '.join(['bigint'] * len(call.arguments))})")
-        return call_engine(engine, *(cast_to(each, "BIGINT") for each in call.arguments))
+        return call_engine(engine, *(cast_to(argument, "BIGINT") for argument in call.arguments))
 
     return write
 
@@ -204,7 +204,7 @@ def _check_radix(radix: int) -> None:
 def _from_base(value: str, radix: int) -> int:
     _check_radix(radix)
     digits = value[1:] if value[:1] in {"+", "-"} else value
-    if not digits or any(each not in _DIGITS[:radix] for each in digits.lower()):
+    if not digits or any(name not in _DIGITS[:radix] for name in digits.lower()):
         raise invalid(f"Not a valid base-{radix} number: {value}")
     number = int(value, radix)
     if not -(1 << 63) <= number < 1 << 63:
@@ -258,7 +258,7 @@ def _similarity(name: str) -> Write:
         type_ = call.types[0]
         if type_ is not None and type_.name == "map":
             return call_engine(f"trino_{name}_maps", *call.arguments)
-        return call_engine(f"trino_{name}", *(cast_to(each, "DOUBLE[]") for each in call.arguments))
+        return call_engine(f"trino_{name}", *(cast_to(argument, "DOUBLE[]") for argument in call.arguments))
 
     return write
 

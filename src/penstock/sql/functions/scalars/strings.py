@@ -65,7 +65,7 @@ def _split_to_map(call: Call) -> exp.Expr:
     entry, so_far, new = (fresh(name, call.node) for name in ("entry", "so_far", "new"))
     key, values = (call_engine("struct_extract_at", exp.to_identifier(entry), integer(at)) for at in (1, 2))
     names = [exp.to_identifier(name) for name in (so_far, new)]
-    merged = exp.Lambda(this=body(lambda_, key, *names), expressions=[each.copy() for each in names])
+    merged = exp.Lambda(this=body(lambda_, key, *names), expressions=[name.copy() for name in names])
     pair = call_engine("row", key.copy(), call_engine("list_reduce", values, merged))
     entries = call_engine("map_entries", call_engine("trino_split_to_multimap", *call.arguments[:3]))
     return call_engine("map_from_entries", call_engine("list_transform", entries, function(entry, pair)))

@@ -50,7 +50,7 @@ def in_subquery(call: Call, value: exp.Expr, query: exp.Expr) -> exp.Expr:
     if constants and type_.name == "row" and len(constants) <= _MANY and is_plain:
         return is_in(type_, exp.In(this=value, expressions=constants))
     count = len(rows.inner) if rows.name == "row" and not _is_one_column(query) else 1
-    if rows.name == "row" and not any(_is_nested(each) for each in rows.inner) and not _is_correlated(query):
+    if rows.name == "row" and not any(_is_nested(item) for item in rows.inner) and not _is_correlated(query):
         return _fields_in(type_, value, rows, query, count)
     if rows.name in NESTED:
         return _any_equal(type_, value, query, count)
@@ -121,12 +121,12 @@ def _as_instant(type_: Type | None) -> Type | None:
 def _fields_in(type_: Type, value: exp.Expr, rows: Type, query: exp.Expr, count: int) -> exp.Expr:
     """Compare field by field, which the engine does with Trino's NULLs; its comparison of records takes NULL for a value."""
     columns = _columns(count)
-    if count > 1 and not any(each is not None and each.name in {"char", _ZONED} for each in (*rows.inner, *type_.inner)):
+    if count > 1 and not any(item is not None and item.name in {"char", _ZONED} for item in (*rows.inner, *type_.inner)):
         return exp.In(this=exp.Tuple(expressions=list(_fields(type_, value))), query=_in_brackets(query))
     if count == 1:
         columns = [call_engine("struct_extract_at", columns[0].copy(), _number(at + 1)) for at in range(len(rows.inner))]
-    kept = [_plain(each, column) for each, column in zip(rows.inner, columns, strict=True)]
-    fields = [_plain(each, field) for each, field in zip(type_.inner, _fields(type_, value), strict=True)]
+    kept = [_plain(item, column) for item, column in zip(rows.inner, columns, strict=True)]
+    fields = [_plain(item, field) for item, field in zip(type_.inner, _fields(type_, value), strict=True)]
     if len(fields) == 1:
         return exp.In(this=fields[0], query=exp.Subquery(this=_select(query, count, *kept)))
     return exp.In(this=exp.Tuple(expressions=fields), query=exp.Subquery(this=_select(query, count, *kept)))
@@ -147,7 +147,7 @@ def _any_equal(type_: Type, value: exp.Expr, query: exp.Expr, count: int) -> exp
 def _fields(type_: Type, value: exp.Expr) -> Sequence[exp.Expr]:
     inside = value.unnest()
     if isinstance(inside, exp.Tuple) and len(inside.expressions) == len(type_.inner):
-        return [each.copy() for each in inside.expressions]
+        return [expression.copy() for expression in inside.expressions]
     return [call_engine("struct_extract_at", value.copy(), _number(at + 1)) for at in range(len(type_.inner))]
 
 
@@ -186,9 +186,9 @@ def _constants(query: exp.Expr) -> list[exp.Expr]:
     constants: list[exp.Expr] = []
     for row in rows.expressions:
         fields = row.expressions if isinstance(row, exp.Tuple) else [row]
-        if not all(isinstance(each, exp.Literal | exp.Null | exp.Boolean) for each in fields):
+        if not all(isinstance(field, exp.Literal | exp.Null | exp.Boolean) for field in fields):
             return []
-        constants.append(exp.Tuple(expressions=[each.copy() for each in fields]) if len(fields) > 1 else fields[0].copy())
+        constants.append(exp.Tuple(expressions=[field.copy() for field in fields]) if len(fields) > 1 else fields[0].copy())
     return constants
 
 
@@ -213,9 +213,7 @@ def _select(query: exp.Expr, count: int, *projections: exp.Expr) -> exp.Select:
         this=exp.to_identifier(_ROWS), columns=[exp.to_identifier(_COLUMN.format(at)) for at in range(count)]
     )
     inside = query.copy()
-    while (
-        isinstance(inside, exp.Subquery) and not inside.alias and len([each for each in inside.args.values() if each]) == 1
-    ):
+    while isinstance(inside, exp.Subquery) and not inside.alias and len([arg for arg in inside.args.values() if arg]) == 1:
         inside = inside.this
     return exp.Select(expressions=list(projections), from_=exp.From(this=exp.Subquery(this=inside, alias=alias)))
 

@@ -35,8 +35,8 @@ def _luhn(value: str) -> bool:
         return False
     if not (value.isascii() and value.isdecimal()):
         raise invalid("Input string must only contain digits")
-    doubled = [int(each) * (1 + number % 2) for number, each in enumerate(reversed(value))]
-    return sum(each // 10 + each % 10 for each in doubled) % 10 == 0
+    doubled = [int(name) * (1 + number % 2) for number, name in enumerate(reversed(value))]
+    return sum(number // 10 + number % 10 for number in doubled) % 10 == 0
 
 
 def _multimap(value: str, entries: str, pairs: str) -> list[tuple[str, list[str]]]:
@@ -74,18 +74,18 @@ def _reverse(value: str) -> str:
 def _soundex(value: str) -> str:
     if not value:
         return ""
-    letters = [each for each in value.upper() if each.isalpha()]
-    wrong = next((each for each in letters if each not in _SOUNDEX), None)
+    letters = [name for name in value.upper() if name.isalpha()]
+    wrong = next((letter for letter in letters if letter not in _SOUNDEX), None)
     if wrong is not None:
         raise invalid(f"The character is not mapped: {wrong} (index={value.upper().index(wrong)})")
     if not letters:
         return ""
     code, last = letters[0], _SOUNDEX[letters[0]]
-    for each in letters[1:]:
-        digit = _SOUNDEX[each]
+    for letter in letters[1:]:
+        digit = _SOUNDEX[letter]
         if digit not in {"0", last}:
             code += digit
-        if each not in "HW":
+        if letter not in "HW":
             last = digit
         if len(code) == 4:
             break
@@ -94,16 +94,16 @@ def _soundex(value: str) -> str:
 
 def _title(value: str) -> str:
     result, inside = [], False
-    for each in value:
-        result.append(each.lower() if inside else each.upper())
-        inside = each.isalnum()
+    for name in value:
+        result.append(name.lower() if inside else name.upper())
+        inside = name.isalnum()
     return "".join(result)
 
 
 def _translate(value: str, sources: str, targets: str) -> str:
     table: dict[int, str | None] = {}
-    for number, each in enumerate(sources):
-        table.setdefault(ord(each), targets[number] if number < len(targets) else None)
+    for number, source in enumerate(sources):
+        table.setdefault(ord(source), targets[number] if number < len(targets) else None)
     return value.translate(table)
 
 
@@ -136,7 +136,7 @@ def _replacement(value: str) -> str:
 def _real(value: float) -> str:
     from numpy import float32  # noqa: PLC0415 - only for reals
 
-    return java_double(value, digits=lambda each: str(float32(each)))
+    return java_double(value, digits=lambda item: str(float32(item)))
 
 
 def _function(name: str, parameters: Sequence[str], returns: str, function: Callable[..., object]) -> Definition:

@@ -23,7 +23,7 @@ def each_list(column: Any, build: Callable[[Values], bytes]) -> pa.Array:
     """Return the sketch of each row's list: NULL for a list that is NULL or has nothing but NULLs."""
     lists = whole(column)
     values, valid = _held(lists.values)
-    return pa.array([build(values[each]) if len(each) else None for each in _places(lists, valid)], pa.binary())
+    return pa.array([build(values[place]) if len(place) else None for place in _places(lists, valid)], pa.binary())
 
 
 def each_pairs(column: Any, last: Any, build: Callable[[Values, Values, Any], bytes]) -> pa.Array:
@@ -37,8 +37,8 @@ def each_pairs(column: Any, last: Any, build: Callable[[Values, Values, Any], by
     w, w_given = _held(pairs.field("w"))
     places = _places(lists, x_given & w_given & _valid(pairs))
     arrays = [
-        build(x[each], w[each], _given(argument)) if len(each) else None
-        for each, argument in zip(places, whole(last).to_pylist(), strict=True)
+        build(x[place], w[place], _given(argument)) if len(place) else None
+        for place, argument in zip(places, whole(last).to_pylist(), strict=True)
     ]
     return pa.array(arrays, pa.binary())
 

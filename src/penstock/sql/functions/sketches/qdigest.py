@@ -93,7 +93,7 @@ def merged(digests: Iterable[bytes]) -> Digest | None:
     if not every:
         return None
     values, levels, counts = (
-        np.concatenate([getattr(each, name) for each in every]) for name in ("values", "levels", "counts")
+        np.concatenate([getattr(item, name) for item in every]) for name in ("values", "levels", "counts")
     )
     ends = _ends(values, levels)
     order = np.lexsort((levels, ends))
@@ -101,7 +101,7 @@ def merged(digests: Iterable[bytes]) -> Digest | None:
     new = np.ones(len(values), bool)
     new[1:] = (ends[1:] != ends[:-1]) | (levels[1:] != levels[:-1])
     sums = np.add.reduceat(counts, np.flatnonzero(new)) if len(counts) else counts
-    least, greatest = min(each.least for each in every), max(each.greatest for each in every)
+    least, greatest = min(item.least for item in every), max(item.greatest for item in every)
     return _compressed(Digest(every[0].error, least, greatest, values[new], levels[new], sums))
 
 
@@ -109,7 +109,7 @@ def _compressed(digest: Digest) -> Digest:
     """Move the counts of sibling ranges up to the range around them while the three together are few."""
     if not len(digest.values):
         return digest
-    first, last = (int(each) for each in _ends(digest.values[[0, -1]], digest.levels[[0, -1]]))
+    first, last = (int(end) for end in _ends(digest.values[[0, -1]], digest.levels[[0, -1]]))
     root = max((first ^ last).bit_length(), int(digest.levels.max()))
     bound = digest.counts.sum() // max(int((root + 1) / digest.error), 1)
     if bound < 1:
@@ -123,7 +123,7 @@ def _compressed(digest: Digest) -> Digest:
             level, bound, (values, levels, counts), (digest.values[own], digest.counts[own]), kept
         )
     kept.append((values, levels, counts))
-    values, levels, counts = (np.concatenate([each[at] for each in kept]) for at in range(3))
+    values, levels, counts = (np.concatenate([pair[at] for pair in kept]) for at in range(3))
     heavy = counts >= _LEAST_COUNT
     values, levels, counts = values[heavy], levels[heavy], counts[heavy]
     order = np.lexsort((levels, _ends(values, levels)))

@@ -68,14 +68,14 @@ def _tdigest_agg(call: Call) -> exp.Expr:
 def _qdigest_agg(call: Call) -> exp.Expr:
     type_ = _held_type(_qdigest_type(call.types) or QDIGESTS[0]) or "bigint"
     engine = {"bigint": "BIGINT", "double": "DOUBLE", "real": "FLOAT"}[type_]
-    expected = [f"qdigest_agg({each}[, bigint[, double]])" for each in _HELD_TYPES]
+    expected = [f"qdigest_agg({held_type}[, bigint[, double]])" for held_type in _HELD_TYPES]
     return _of_pairs(call, f"qdigest_{type_}", engine, "BIGINT", expected)
 
 
 def _of_pairs(call: Call, name: str, value: str, weight: str, expected: Sequence[str]) -> exp.Expr:
     types = [call.known_type(number) for number in range(len(call.types))]
     whole = len(types) > 1 and weight == "BIGINT" and not (types[1].is_integer or types[1].name == "unknown")
-    if whole or not all(each.is_number or each.name == "unknown" for each in types):
+    if whole or not all(type_.is_number or type_.name == "unknown" for type_ in types):
         raise call.unexpected(", ".join(expected))
     weighed = call.arguments[1] if len(types) > 1 else integer(1)
     pair = cast_to(call_engine("row", call.arguments[0], weighed), f"STRUCT(x {value}, w {weight})")
@@ -155,10 +155,10 @@ def _of_tdigest(name: str, engine: str, returns: Type, *others: str) -> Row:
     """Return the row of a function whose first argument is a T-digest, the ``others`` of the engine's types."""
 
     def write(call: Call) -> exp.Expr:
-        wrong = [each for each in call.types[1:] if each is not None and not (each.is_number or each.name == "unknown")]
+        wrong = [type_ for type_ in call.types[1:] if type_ is not None and not (type_.is_number or type_.name == "unknown")]
         if call.known_type() not in {TDIGEST, Type("unknown")} or wrong:
-            raise call.unexpected(f"{name}({', '.join(['tdigest', *(each.lower() for each in others)])})")
-        further = [cast_to(each, type_) for each, type_ in zip(call.arguments[1:], others, strict=True)]
+            raise call.unexpected(f"{name}({', '.join(['tdigest', *(item.lower() for item in others)])})")
+        further = [cast_to(argument, type_) for argument, type_ in zip(call.arguments[1:], others, strict=True)]
         return call_engine(engine, call.arguments[0], *further)
 
     return Row(name=name, arity=(1 + len(others), 1 + len(others)), returns=returns, write=write)

@@ -45,15 +45,15 @@ def _entries_of_doubles(column: Any) -> pa.Array:
 def _sketches(entries: Any, bits: Any) -> pa.Array:
     valid = whole(bits)
     size = valid[0].as_py() if len(valid) else 0
-    return each_list(entries, lambda each: hyperloglog.sketch(each, size))
+    return each_list(entries, lambda entry: hyperloglog.sketch(entry, size))
 
 
 def _merged(merge: Callable[[list[bytes]], bytes | None]) -> Callable[[Any], pa.Array]:
     """Return the function that merges each row's list of sketches, NULL for none."""
 
     def apply(column: Any) -> pa.Array:
-        lists = ([each for each in row if each is not None] for row in (sketches or [] for sketches in _rows(column)))
-        return pa.array([merge(each) if each else None for each in lists], pa.binary())
+        lists = ([item for item in row if item is not None] for row in (sketches or [] for sketches in _rows(column)))
+        return pa.array([merge(list_) if list_ else None for list_ in lists], pa.binary())
 
     return apply
 
@@ -96,8 +96,8 @@ def _answers(
 ) -> list[Any] | None:
     if data is None or questions is None:
         return None
-    answers = iter(ask(data, [each for each in questions if each is not None]))
-    return [None if each is None else next(answers) for each in questions]
+    answers = iter(ask(data, [question for question in questions if question is not None]))
+    return [None if question is None else next(answers) for question in questions]
 
 
 def _values_of_tdigest(data: bytes, quantiles: list[float]) -> list[float]:
@@ -106,15 +106,15 @@ def _values_of_tdigest(data: bytes, quantiles: list[float]) -> list[float]:
 
 def _quantiles_of_tdigest(data: bytes, values: list[float]) -> list[float | None]:
     digest = tdigest.opened(data)
-    return [tdigest.quantile_at(digest, each) for each in values]
+    return [tdigest.quantile_at(digest, item) for item in values]
 
 
 def _values_of_qdigest(type_: str) -> Callable[[bytes, list[float]], list[Any]]:
     def ask(data: bytes, questions: list[float]) -> list[Any]:
         opened = qdigest.opened(data)
-        quantiles = [qdigest.value_at(opened, each) for each in questions]
-        values = qdigest.as_values(np.array([each or 0 for each in quantiles], np.int64), type_).tolist()
-        return [None if each is None else value for each, value in zip(quantiles, values, strict=True)]
+        quantiles = [qdigest.value_at(opened, question) for question in questions]
+        values = qdigest.as_values(np.array([quantile or 0 for quantile in quantiles], np.int64), type_).tolist()
+        return [None if quantile is None else value for quantile, value in zip(quantiles, values, strict=True)]
 
     return ask
 
@@ -122,7 +122,7 @@ def _values_of_qdigest(type_: str) -> Callable[[bytes, list[float]], list[Any]]:
 def _quantiles_of_qdigest(type_: str) -> Callable[[bytes, list[Any]], list[float | None]]:
     def ask(data: bytes, values: list[Any]) -> list[float | None]:
         opened = qdigest.opened(data)
-        return [qdigest.quantile_at(opened, int(each)) for each in qdigest.of_values(np.array(values), type_).tolist()]
+        return [qdigest.quantile_at(opened, int(item)) for item in qdigest.of_values(np.array(values), type_).tolist()]
 
     return ask
 

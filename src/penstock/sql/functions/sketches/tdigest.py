@@ -125,8 +125,8 @@ def merged(digests: Iterable[bytes]) -> Digest | None:
     every = [opened(data) for data in digests]
     if not every:
         return None
-    means, weights = np.concatenate([each.means for each in every]), np.concatenate([each.weights for each in every])
-    least, greatest = min(each.least for each in every), max(each.greatest for each in every)
+    means, weights = np.concatenate([item.means for item in every]), np.concatenate([item.weights for item in every])
+    least, greatest = min(item.least for item in every), max(item.greatest for item in every)
     if not len(means):
         return every[0]
     return _compressed(least, greatest, every[0].compression, means, weights)
@@ -164,8 +164,8 @@ def value_at(digest: Digest, quantile: float) -> float:
 
 def _between(digest: Digest, at: int, offset: float) -> float:
     """Return the value ``offset`` behind the middle of the cluster ``at``; a cluster of one value is not smeared."""
-    left, right = (float(each) for each in digest.means[at : at + 2])
-    own, other = (float(each) for each in digest.weights[at : at + 2])
+    left, right = (float(item) for item in digest.means[at : at + 2])
+    own, other = (float(weight) for weight in digest.weights[at : at + 2])
     if own == 1 and offset < own / 2:
         return left
     if other == 1 and offset >= own / 2:
@@ -226,4 +226,4 @@ def values_at(digest: Digest, quantiles: Sequence[float]) -> list[float]:
     """Return the values at ``quantiles``, which are in order."""
     if list(quantiles) != sorted(quantiles):
         raise invalid("percentiles must be sorted in increasing order")
-    return [value_at(digest, each) for each in quantiles]
+    return [value_at(digest, quantile) for quantile in quantiles]

@@ -68,7 +68,7 @@ def compute(call: Call) -> exp.Expr:
     if operator is exp.Add and intervals[0] and types[1].name in _MOMENTS:
         return _moved(call, left, right, types[0], types[1])
     if operator is exp.Sub and _comparable(types[0], types[1]):
-        return call_engine("trino_between", *(call_engine("trino_diff_moment", each) for each in (left, right)))
+        return call_engine("trino_between", *(call_engine("trino_diff_moment", node) for node in (left, right)))
     raise call.wrong(f"Cannot apply operator: {types[0]} {_SIGNS.get(operator, call.name)} {types[1]}", code="TYPE_MISMATCH")
 
 

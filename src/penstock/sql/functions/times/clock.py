@@ -70,7 +70,7 @@ def _from_unixtime(call: Call) -> exp.Expr:
 
 def _offset(call: Call) -> str:
     """Return the zone of an offset in hours and minutes."""
-    parts = [_number(each) for each in call.arguments[1:]]
+    parts = [_number(argument) for argument in call.arguments[1:]]
     if None in parts:
         raise call.wrong(
             "from_unixtime is not supported with hours and minutes that are not numbers in the query.",

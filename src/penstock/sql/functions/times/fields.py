@@ -56,7 +56,7 @@ def _extract(call: Call) -> exp.Expr:
     name = call.node.this.name.lower()
     if name not in _EXTRACTED:
         raise call.wrong(f"Invalid EXTRACT field: {name[:50]}", code="SYNTAX_ERROR")
-    number = next(at for at, each in enumerate(call.arguments) if each is call.node.expression)
+    number = next(at for at, argument in enumerate(call.arguments) if argument is call.node.expression)
     if name.startswith("timezone"):
         return zone_part(name, moment(call, number))
     return _part(call, _NAMES.get(name, name), number)

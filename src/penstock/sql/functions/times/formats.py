@@ -70,8 +70,8 @@ def _formatted(call: Call, pieces: Sequence[Piece]) -> exp.Expr:
     if pattern:
         parts.append(call_engine("strftime", local.copy(), exp.Literal.string(pattern)))
     result = parts[0]
-    for each in parts[1:]:
-        result = exp.DPipe(this=result, expression=each, safe=True)
+    for part in parts[1:]:
+        result = exp.DPipe(this=result, expression=part, safe=True)
     return exp.Paren(this=result) if len(parts) > 1 else result
 
 

@@ -41,8 +41,8 @@ def parser(pieces: Sequence[Piece], pivot: int | None = 2020) -> Parse:
     Two digits of a year are one of the fifty before ``pivot`` or of the fifty from it on; None takes Joda-Time's own pivot,
     and then a year that does not have two digits is taken as it is.
     """
-    expression = re.compile("".join(_expression(each, pieces[at + 1 : at + 2], pivot) for at, each in enumerate(pieces)))
-    names = [each for each in pieces if each.field is not None]
+    expression = re.compile("".join(_expression(piece, pieces[at + 1 : at + 2], pivot) for at, piece in enumerate(pieces)))
+    names = [piece for piece in pieces if piece.field is not None]
 
     @lru_cache(maxsize=10_000)
     def parse(text: str) -> tuple[datetime.datetime, str]:

@@ -150,9 +150,9 @@ def _joda_field(letter: str, width: int) -> Piece:
 
 def _merged(pieces: Sequence[Piece]) -> Sequence[Piece]:
     result: list[Piece] = []
-    for each in pieces:
-        if each.field is None and result and result[-1].field is None:
-            result[-1] = _literal(result[-1].text + each.text)
+    for piece in pieces:
+        if piece.field is None and result and result[-1].field is None:
+            result[-1] = _literal(result[-1].text + piece.text)
         else:
-            result.append(each)
+            result.append(piece)
     return result

@@ -46,12 +46,12 @@ def _with_unit(write: Callable[[Call, str], exp.Expr], kind_of: Callable[[Call],
             if unit.lower() not in units:
                 raise call.wrong(f"'{unit.lower()[:50]}' is not a valid {what} field")
             return write(call, unit.lower())
-        fits = exp.Array(expressions=[text(each) for each in units])
+        fits = exp.Array(expressions=[text(name) for name in units])
         checked = call_engine("trino_unit", call.arguments[0], fits, text(what))
         ifs = []
-        for each in units:
-            own = replace(call, arguments=[text(each), *(argument.copy() for argument in call.arguments[1:])])
-            ifs.append(exp.If(this=text(each), true=write(own, each)))
+        for name in units:
+            own = replace(call, arguments=[text(name), *(argument.copy() for argument in call.arguments[1:])])
+            ifs.append(exp.If(this=text(name), true=write(own, name)))
         return exp.Paren(this=exp.Case(this=checked, ifs=ifs))
 
     return written
@@ -85,7 +85,7 @@ def _diff(call: Call, unit: str) -> exp.Expr:
     first, second = moment(call, 1), moment(call, 2)
     if unit in _TIME_UNITS:
         return call_engine(
-            "date_sub", text(unit), *(_whole(call_engine("trino_diff_moment", each)) for each in (first, second))
+            "date_sub", text(unit), *(_whole(call_engine("trino_diff_moment", node)) for node in (first, second))
         )
     return call_engine("trino_diff_days", text(unit), first, call_engine("trino_utc", second))
 

@@ -104,7 +104,7 @@ def load_partition(database: str, table: str, row: Any, shared: SharedStorage) -
 
 
 def _columns(stored: Sequence[dict[str, Any]]) -> tuple[Column, ...]:
-    return tuple(Column(**each) for each in stored)
+    return tuple(Column(**entry) for entry in stored)
 
 
 def _storage_fields(fields: dict[str, Any]) -> dict[str, Any]:

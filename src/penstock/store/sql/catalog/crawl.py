@@ -166,10 +166,12 @@ def _row(crawler: Crawler) -> dict[str, Any]:
 
 def _load(text: str) -> Crawler:
     members: dict[str, Any] = orjson.loads(text)
-    members["targets"] = tuple(S3Target(**{**each, "exclusions": tuple(each["exclusions"])}) for each in members["targets"])
+    members["targets"] = tuple(
+        S3Target(**{**target, "exclusions": tuple(target["exclusions"])}) for target in members["targets"]
+    )
     if members.get("starter"):
         members["starter"] = _starter(members["starter"])
-    members["others"] = tuple(_other(each) for each in members.get("others") or ())
+    members["others"] = tuple(_other(item) for item in members.get("others") or ())
     members["classifiers"] = tuple(members.get("classifiers") or ())
     members["policy"] = SchemaChangePolicy(**members["policy"])
     members["runtimes"] = tuple(members["runtimes"])
@@ -177,7 +179,7 @@ def _load(text: str) -> Crawler:
     if members["last_crawl"] is not None:
         members["last_crawl"] = _last(members["last_crawl"])
     members["history"] = tuple(
-        CrawlRecord(run_id=each["run_id"], last=_last(each["last"])) for each in members.get("history") or ()
+        CrawlRecord(run_id=item["run_id"], last=_last(item["last"])) for item in members.get("history") or ()
     )
     return Crawler(**_times(members, "creation_time", "last_updated", "started", "heartbeat", "next_run"))
 
@@ -212,7 +214,7 @@ def _last(stored: dict[str, Any]) -> LastCrawl:
 
 
 def _tally(stored: Mapping[str, Any]) -> Tally:
-    known = {each.name: stored[each.name] for each in fields(Tally) if each.name in stored}
+    known = {field.name: stored[field.name] for field in fields(Tally) if field.name in stored}
     return Tally(**{**known, "problems": tuple(stored["problems"]), "changes": _pairs(stored.get("changes"))})
 
 

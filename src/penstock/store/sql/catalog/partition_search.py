@@ -90,7 +90,7 @@ class _Search:
         ranges, used = _ranges(known)
         if not ranges:
             ranges = _text_ranges(branch.get(0))
-        within = sum(each.partitions for each in ranges)
+        within = sum(range_.partitions for range_ in ranges)
         indexed = {position: values for position, values in known.items() if position}
         if within <= _LARGEST or not indexed:
             return self.walk(ranges)
@@ -98,16 +98,16 @@ class _Search:
         few = min(indexed.values(), key=_total)
         free = min((values for position, values in indexed.items() if position >= used), key=_total, default=None)
         if free is not None and len(free) * len(ranges) <= _MOST_SEEKS:
-            return chain.from_iterable(self._merged(free, each) for each in ranges)
+            return chain.from_iterable(self._merged(free, range_) for range_ in ranges)
         return self._collected(few) if _total(few) <= min(_FEW, within) else self.walk(ranges)
 
     def _values(self, branch: Branch) -> Mapping[int, Sequence[_Value]]:
         """Return by key position the values that its condition allows, as far as they are few enough to be tested."""
-        bounded = {position: each for position, each in branch.items() if each.spans is not None}
+        bounded = {position: condition for position, condition in branch.items() if condition.spans is not None}
         known = self._tested(bounded)
         if not any(_total(values) <= _FEW for values in known.values()):
             # Conditions such as LIKE '%x' need all values of their key.
-            known |= self._tested({position: each for position, each in branch.items() if position not in bounded})
+            known |= self._tested({position: condition for position, condition in branch.items() if position not in bounded})
         return known
 
     def _tested(self, conditions: Mapping[int, Condition]) -> dict[int, Sequence[_Value]]:
@@ -122,14 +122,14 @@ class _Search:
             rows = self._connection.execute(query.limit(_MOST_VALUES + 1)).all()
             if len(rows) <= _MOST_VALUES:
                 allowed[position] = sorted(
-                    (_Value(*row) for row in rows if _allows(condition, position, row.value)), key=lambda each: each.value
+                    (_Value(*row) for row in rows if _allows(condition, position, row.value)), key=lambda pair: pair.value
                 )
         return allowed
 
     def walk(self, ranges: Sequence[_Range]) -> Iterator[str]:
         """Yield the table's keys in ``ranges``, which are disjoint and ascending; small ones are read together."""
         last = self._after
-        left = [each for each in ranges if each.high is None or each.high > self._after]
+        left = [range_ for range_ in ranges if range_.high is None or range_.high > self._after]
         for start in range(0, len(left), _GROUP):
             for key in self._together(left[start : start + _GROUP]) if len(left) > 1 else self._keys(self._here, left[0]):
                 if key > last:
@@ -137,28 +137,28 @@ class _Search:
 
     def _together(self, group: Sequence[_Range]) -> Iterator[str]:
         """Yield the keys in each range: the first of all of them are read at once, because most have few."""
-        values = {f"low{number}": max(each.low, self._after) for number, each in enumerate(group)}
-        values |= {f"high{number}": each.high or "" for number, each in enumerate(group)}
+        values = {f"low{number}": max(pair.low, self._after) for number, pair in enumerate(group)}
+        values |= {f"high{number}": pair.high or "" for number, pair in enumerate(group)}
         statement = _first_of_each(len(group), group[-1].high is None)
         rows = self._connection.execute(statement, {"table_id": self._table, "size": _SMALLEST, **values}).all()
-        keys_by_range = {number: [row.key for row in each] for number, each in groupby(rows, key=lambda row: row.number)}
-        for number, each in enumerate(group):
+        keys_by_range = {number: [row.key for row in item] for number, item in groupby(rows, key=lambda row: row.number)}
+        for number, pair in enumerate(group):
             keys = keys_by_range.get(number, [])
             yield from keys
             if len(keys) == _SMALLEST:
-                yield from self._keys(self._here, each, after=keys[-1])
+                yield from self._keys(self._here, pair, after=keys[-1])
 
     def _merged(self, values: Sequence[_Value], within: _Range) -> Iterator[str]:
         size = max(_FIRST // len(values), _SMALLEST)
         columns = partition_postings.c
-        streams = [self._keys(select(columns.key).where(columns.value_id == each.id), within, size=size) for each in values]
+        streams = [self._keys(select(columns.key).where(columns.value_id == pair.id), within, size=size) for pair in values]
         return streams[0] if len(streams) == 1 else heapq.merge(*streams)
 
     def _collected(self, values: Sequence[_Value]) -> Iterator[str]:
         columns = partition_postings.c
         keys: list[str] = []
         for start in range(0, len(values), _CHUNK):
-            ids = [each.id for each in values[start : start + _CHUNK]]
+            ids = [pair.id for pair in values[start : start + _CHUNK]]
             query = select(columns.key).where(among(self._connection, columns.value_id, ids), columns.key > self._after)
             keys += self._connection.execute(query).scalars()
         return iter(sorted(keys))
@@ -224,7 +224,7 @@ def _allows(condition: Condition, position: int, value: str) -> bool:
 
 
 def _total(values: Sequence[_Value]) -> int:
-    return sum(each.partitions for each in values)
+    return sum(pair.partitions for pair in values)
 
 
 def _ranges(known: Mapping[int, Sequence[_Value]]) -> tuple[Sequence[_Range], int]:
@@ -233,7 +233,7 @@ def _ranges(known: Mapping[int, Sequence[_Value]]) -> tuple[Sequence[_Range], in
     used = 0
     while used in known and (used == 0 or len(combined) * len(known[used]) <= _MOST_RANGES):
         combined = [
-            ((*values, each.value), min(count, each.partitions)) for values, count in combined for each in known[used]
+            ((*values, pair.value), min(count, pair.partitions)) for values, count in combined for pair in known[used]
         ]
         used += 1
     if not used:

@@ -122,7 +122,7 @@ class SqlCatalogStore:
         stored: list[Table] = []
         with self._sql.write() as connection:
             # All writers lock rows in this order, so that none waits for another that waits for it.
-            for change in sorted(changes, key=lambda each: (each.database, each.name)):
+            for change in sorted(changes, key=lambda table_change: (table_change.database, table_change.name)):
                 if change.table is None:
                     self._delete_table(connection, change.database, change.name, change.expected)
                 elif change.expected is None:
@@ -199,7 +199,7 @@ class SqlCatalogStore:
             query = select(versions).where(versions.c.table_id == row.id).order_by(versions.c.version.desc()).limit(limit)
             if before is not None:
                 query = query.where(versions.c.version < before)
-            listed = [load_table(each.body, each.version) for each in connection.execute(query)]
+            listed = [load_table(item.body, item.version) for item in connection.execute(query)]
             if before is None or row.version < before:
                 listed.insert(0, load_table(row.body, row.version))
             return listed[:limit]
@@ -221,13 +221,13 @@ class SqlCatalogStore:
     def delete_partitions(self, database: str, table: str, values: Sequence[PartitionValues]) -> Sequence[PartitionValues]:
         with self._sql.write() as connection:
             table_id = self._row(connection, database, table, lock=True).id
-            known = _known_keys(connection, table_id, [partition_key(each) for each in values])
+            known = _known_keys(connection, table_id, [partition_key(entry) for entry in values])
             for chunk in _chunks(sorted(known)):
                 connection.execute(
                     delete(partitions).where(partitions.c.table_id == table_id, among(connection, partitions.c.key, chunk))
                 )
             remove_keys(connection, table_id, sorted(known))
-            return [each for each in values if partition_key(each) not in known]
+            return [entry for entry in values if partition_key(entry) not in known]
 
     def partitions_of(self, database: str, table: str, values: Sequence[PartitionValues]) -> Sequence[Partition]:
         with self._sql.read() as connection:
@@ -235,7 +235,7 @@ class SqlCatalogStore:
             if owner is None:
                 return []
             shared = SharedStorage()
-            rows = _rows_of(connection, owner.id, [partition_key(each) for each in values])
+            rows = _rows_of(connection, owner.id, [partition_key(entry) for entry in values])
             return [load_partition(database, table, row, shared) for row in rows]
 
     def list_partitions(
@@ -305,16 +305,16 @@ class SqlCatalogStore:
             return []
         with self._sql.write() as connection:
             table_id = self._row(connection, wanted[0].database, wanted[0].table, lock=True).id
-            keyed = {partition_key(each.values): each for each in wanted}
+            keyed = {partition_key(partition.values): partition for partition in wanted}
             if existing:
                 known = self._replace(connection, table_id, keyed)
             else:
                 known = _known_keys(connection, table_id, list(keyed))
-                fresh = [_partition_row(table_id, key, each) for key, each in keyed.items() if key not in known]
+                fresh = [_partition_row(table_id, key, partition) for key, partition in keyed.items() if key not in known]
                 if fresh:
                     connection.execute(insert(partitions), fresh)
                     add_keys(connection, table_id, [row["key"] for row in fresh])
-            return [tuple(each.values) for key, each in keyed.items() if (key in known) is not existing]
+            return [tuple(partition.values) for key, partition in keyed.items() if (key in known) is not existing]
 
     def _replace(self, connection: Connection, table_id: int, keyed: Mapping[str, Partition]) -> set[str]:
         shared = SharedStorage()

@@ -62,14 +62,14 @@ class CountingStore(SqlCatalogStore):
     read = 0
 
     def list_databases(self, *, after: str | None = None, limit: int) -> Sequence[Database]:
-        found = super().list_databases(after=after, limit=limit)
-        self.read += len(found)
-        return found
+        databases = super().list_databases(after=after, limit=limit)
+        self.read += len(databases)
+        return databases
 
     def list_tables(self, database: str, *, after: str | None = None, limit: int) -> Sequence[Table]:
-        found = super().list_tables(database, after=after, limit=limit)
-        self.read += len(found)
-        return found
+        tables = super().list_tables(database, after=after, limit=limit)
+        self.read += len(tables)
+        return tables
 
 
 @pytest.fixture
@@ -97,9 +97,9 @@ def run(athena: Any) -> Run:
         query_id = athena.start_query_execution(QueryString=sql, **request)["QueryExecutionId"]
         deadline = time.monotonic() + 60
         while True:
-            found = athena.get_query_execution(QueryExecutionId=query_id)["QueryExecution"]
-            if found["Status"]["State"] not in {"QUEUED", "RUNNING"}:
-                return found
+            result = athena.get_query_execution(QueryExecutionId=query_id)["QueryExecution"]
+            if result["Status"]["State"] not in {"QUEUED", "RUNNING"}:
+                return result
             assert time.monotonic() < deadline
             time.sleep(0.01)
 

@@ -47,7 +47,7 @@ def test_lists_have_the_accounts_own_in_its_place(athena: Any) -> None:
     for name in ("zoo", "a", "Bay"):
         athena.create_data_catalog(Name=name, Type="GLUE", Parameters=OWN)
     pages = athena.get_paginator("list_data_catalogs").paginate(PaginationConfig={"PageSize": 2})
-    assert [[each["CatalogName"] for each in page["DataCatalogsSummary"]] for page in pages] == [
+    assert [[item["CatalogName"] for item in page["DataCatalogsSummary"]] for page in pages] == [
         ["a", "AwsDataCatalog"],
         ["Bay", "zoo"],
     ]
@@ -74,7 +74,7 @@ def test_what_statements_cannot_reach_is_refused_by_name(made: Any, request_: di
 
 
 def test_updates_are_checked_and_the_accounts_own_is_not_changed(made: Any) -> None:
-    for call, wanted, why in (
+    for call, expected, why in (
         (made.update_data_catalog, {"Name": "Lake", "Type": "HIVE"}, "type HIVE"),
         (made.update_data_catalog, {"Name": "Lake", "Type": "GLUE", "Parameters": {"catalog-id": "1"}}, "catalog-id 1 "),
         (made.update_data_catalog, {"Name": "lake", "Type": "GLUE"}, "lake was not found"),
@@ -82,7 +82,7 @@ def test_updates_are_checked_and_the_accounts_own_is_not_changed(made: Any) -> N
         (made.delete_data_catalog, {"Name": "awsdatacatalog"}, "cannot be changed"),
     ):
         with pytest.raises(ClientError, match=why):
-            call(**wanted)
+            call(**expected)
 
 
 def test_metadata_is_read_by_each_name(made: Any, catalog_store: CountingStore) -> None:
@@ -121,11 +121,11 @@ def test_statements_take_each_name(made: Any, run: Run, lake: Lake, sql: str) ->
         view_original_text=view_text(view),
         version_id="0",
     )
-    found = run(sql, QueryExecutionContext={"Catalog": "LAKE", "Database": "flights_db"})
-    assert found["Status"]["State"] == "SUCCEEDED", found["Status"]
-    assert found["QueryExecutionContext"]["Catalog"] == "lake"
+    result = run(sql, QueryExecutionContext={"Catalog": "LAKE", "Database": "flights_db"})
+    assert result["Status"]["State"] == "SUCCEEDED", result["Status"]
+    assert result["QueryExecutionContext"]["Catalog"] == "lake"
     if sql.startswith("SELECT count(*)") and "information_schema" not in sql:
-        rows = made.get_query_results(QueryExecutionId=found["QueryExecutionId"])["ResultSet"]["Rows"]
+        rows = made.get_query_results(QueryExecutionId=result["QueryExecutionId"])["ResultSet"]["Rows"]
         assert rows[1]["Data"] == [{"VarCharValue": "5000"}]
 
 
@@ -154,6 +154,6 @@ def test_a_name_is_taken_only_from_who_may_read_it(made: Any, service: QueryServ
         with pytest.raises(AccessDenied, match=f"GetDataCatalog on {named}"):
             service.start(StatementRequest(sql="SELECT 1", catalog=name, catalog_access=_Denying()))
         started = service.start(StatementRequest(sql=f"SELECT 1 FROM {name}.flights_db.numbers", catalog_access=_Denying()))
-        while (found := service.poll(started)).state.value in {"QUEUED", "RUNNING"}:
+        while (statement := service.poll(started)).state.value in {"QUEUED", "RUNNING"}:
             pass
-        assert found.reason == f"PERMISSION_DENIED: not authorized to perform: athena:GetDataCatalog on {named}"
+        assert statement.reason == f"PERMISSION_DENIED: not authorized to perform: athena:GetDataCatalog on {named}"

@@ -25,10 +25,10 @@ def stored(catalog_store: CountingStore) -> None:
 
 def test_a_page_reads_no_more_than_it_returns(athena: Any, catalog_store: CountingStore) -> None:
     first = athena.list_table_metadata(**CATALOG, DatabaseName="d00", MaxResults=5)
-    assert [each["Name"] for each in first["TableMetadataList"]] == TABLES[:5]
+    assert [table_metadata["Name"] for table_metadata in first["TableMetadataList"]] == TABLES[:5]
     assert catalog_store.read <= 11, "of 200"
     second = athena.list_table_metadata(**CATALOG, DatabaseName="d00", MaxResults=5, NextToken=first["NextToken"])
-    assert [each["Name"] for each in second["TableMetadataList"]] == TABLES[5:10]
+    assert [table_metadata["Name"] for table_metadata in second["TableMetadataList"]] == TABLES[5:10]
     catalog_store.read = 0
     athena.list_databases(**CATALOG, MaxResults=5)
     assert catalog_store.read <= 11, "of 60"
@@ -36,9 +36,9 @@ def test_a_page_reads_no_more_than_it_returns(athena: Any, catalog_store: Counti
 
 def test_pages_of_a_filter_are_complete(athena: Any) -> None:
     pages = athena.get_paginator("list_table_metadata").paginate(**CATALOG, DatabaseName="d00", Expression="t1.*")
-    found = [[each["Name"] for each in page["TableMetadataList"]] for page in pages]
-    assert [len(each) for each in found] == [50, 50]
-    assert [name for each in found for name in each] == TABLES[100:]
+    test_pages = [[table_metadata["Name"] for table_metadata in page["TableMetadataList"]] for page in pages]
+    assert [len(item) for item in test_pages] == [50, 50]
+    assert [name for item in test_pages for name in item] == TABLES[100:]
     assert len(athena.list_databases(**CATALOG)["DatabaseList"]) == 50
 
 

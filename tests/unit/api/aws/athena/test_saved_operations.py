@@ -13,9 +13,9 @@ PRIMARY = {"WorkGroup": "primary"}
 def test_a_prepared_statement_by_name(athena: Any) -> None:
     athena.create_prepared_statement(StatementName="by_id", QueryStatement="SELECT ?", Description="d", **PRIMARY)
     athena.update_prepared_statement(StatementName="by_id", QueryStatement="SELECT ? + 1", **PRIMARY)
-    found = athena.get_prepared_statement(StatementName="by_id", **PRIMARY)["PreparedStatement"]
-    assert found.pop("LastModifiedTime")
-    assert found == {
+    result = athena.get_prepared_statement(StatementName="by_id", **PRIMARY)["PreparedStatement"]
+    assert result.pop("LastModifiedTime")
+    assert result == {
         "StatementName": "by_id",
         "QueryStatement": "SELECT ? + 1",
         "WorkGroupName": "primary",
@@ -37,15 +37,15 @@ def test_prepared_statements_in_pages_and_batches(athena: Any) -> None:
     for name in ("c_1", "a_1", "b_1"):
         athena.create_prepared_statement(StatementName=name, QueryStatement="SELECT 1", **PRIMARY)
     first = athena.list_prepared_statements(MaxResults=2, **PRIMARY)
-    assert [each["StatementName"] for each in first["PreparedStatements"]] == ["a_1", "b_1"]
+    assert [prepared_statement["StatementName"] for prepared_statement in first["PreparedStatements"]] == ["a_1", "b_1"]
     last = athena.list_prepared_statements(NextToken=first["NextToken"], **PRIMARY)
-    assert [each["StatementName"] for each in last["PreparedStatements"]] == ["c_1"]
+    assert [prepared_statement["StatementName"] for prepared_statement in last["PreparedStatements"]] == ["c_1"]
     batch = athena.batch_get_prepared_statement(PreparedStatementNames=["c_1", "none", "a_1"], **PRIMARY)
-    assert [each["StatementName"] for each in batch["PreparedStatements"]] == ["c_1", "a_1"]
+    assert [prepared_statement["StatementName"] for prepared_statement in batch["PreparedStatements"]] == ["c_1", "a_1"]
     [missing] = batch["UnprocessedPreparedStatementNames"]
     assert (missing["StatementName"], missing["ErrorCode"]) == ("none", "STATEMENT_NOT_FOUND")
     with pytest.raises(ClientError, match="Ask for 50 at a time"):
-        athena.batch_get_prepared_statement(PreparedStatementNames=[f"n_{each}" for each in range(51)], **PRIMARY)
+        athena.batch_get_prepared_statement(PreparedStatementNames=[f"n_{index}" for index in range(51)], **PRIMARY)
 
 
 def test_a_named_query_by_id(athena: Any) -> None:
@@ -58,8 +58,10 @@ def test_a_named_query_by_id(athena: Any) -> None:
     again = athena.create_named_query(**query)["NamedQueryId"]
     assert sorted(athena.list_named_queries()["NamedQueryIds"]) == sorted([made, again])
     batch = athena.batch_get_named_query(NamedQueryIds=[again, "none", made])
-    assert [each["NamedQueryId"] for each in batch["NamedQueries"]] == [again, made]
-    assert [each["NamedQueryId"] for each in batch["UnprocessedNamedQueryIds"]] == ["none"]
+    assert [named_query["NamedQueryId"] for named_query in batch["NamedQueries"]] == [again, made]
+    assert [
+        unprocessed_named_query_id["NamedQueryId"] for unprocessed_named_query_id in batch["UnprocessedNamedQueryIds"]
+    ] == ["none"]
     athena.delete_named_query(NamedQueryId=made)
     with pytest.raises(ClientError, match=f"NamedQuery {made} was not found"):
         athena.get_named_query(NamedQueryId=made)
@@ -95,8 +97,12 @@ def test_notebooks_and_reservations_are_refused_by_name(athena: Any, operation: 
 
 def test_runtime_statistics_say_what_was_read_and_written(athena: Any, run: Run) -> None:
     done = run("SELECT n FROM numbers WHERE n < 10", QueryExecutionContext={"Database": "flights_db"})
-    found = athena.get_query_runtime_statistics(QueryExecutionId=done["QueryExecutionId"])["QueryRuntimeStatistics"]
-    assert found["Rows"]["OutputRows"] == 10
-    assert found["Rows"]["InputBytes"] == done["Statistics"]["DataScannedInBytes"] > 0
-    assert "InputRows" not in found["Rows"], "they are not counted"
-    assert found["Timeline"]["TotalExecutionTimeInMillis"] == done["Statistics"]["TotalExecutionTimeInMillis"]
+    query_runtime_statistic = athena.get_query_runtime_statistics(QueryExecutionId=done["QueryExecutionId"])[
+        "QueryRuntimeStatistics"
+    ]
+    assert query_runtime_statistic["Rows"]["OutputRows"] == 10
+    assert query_runtime_statistic["Rows"]["InputBytes"] == done["Statistics"]["DataScannedInBytes"] > 0
+    assert "InputRows" not in query_runtime_statistic["Rows"], "they are not counted"
+    assert (
+        query_runtime_statistic["Timeline"]["TotalExecutionTimeInMillis"] == done["Statistics"]["TotalExecutionTimeInMillis"]
+    )

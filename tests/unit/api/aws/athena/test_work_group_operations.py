@@ -58,9 +58,9 @@ def test_a_work_group_is_kept_as_it_was_given(athena: Any) -> None:
         "EngineVersion": {"SelectedEngineVersion": "Athena engine version 3"},
     }
     athena.create_work_group(Name="team", Description="the team", Configuration=configuration)
-    found = athena.get_work_group(WorkGroup="team")["WorkGroup"]
-    assert (found["Name"], found["Description"], found["State"]) == ("team", "the team", "ENABLED")
-    kept = {name: found["Configuration"][name] for name in configuration}
+    result = athena.get_work_group(WorkGroup="team")["WorkGroup"]
+    assert (result["Name"], result["Description"], result["State"]) == ("team", "the team", "ENABLED")
+    kept = {name: result["Configuration"][name] for name in configuration}
     effective = {"EffectiveEngineVersion": "Athena engine version 3"}
     assert kept == {**configuration, "EngineVersion": {**configuration["EngineVersion"], **effective}}  # type: ignore[dict-item]
 
@@ -80,9 +80,9 @@ def test_an_update_changes_what_it_names(athena: Any) -> None:
         "RequesterPaysEnabled": True,
     }
     athena.update_work_group(WorkGroup="team", State="DISABLED", ConfigurationUpdates=updates)
-    found = athena.get_work_group(WorkGroup="team")["WorkGroup"]
-    changed = found["Configuration"]
-    assert found["State"] == "DISABLED"
+    result = athena.get_work_group(WorkGroup="team")["WorkGroup"]
+    changed = result["Configuration"]
+    assert result["State"] == "DISABLED"
     assert changed["ResultConfiguration"] == {"OutputLocation": "s3://lake/other/", "ExpectedBucketOwner": ACCOUNT}
     assert "BytesScannedCutoffPerQuery" not in changed
     assert (changed["RequesterPaysEnabled"], changed["EnforceWorkGroupConfiguration"]) == (True, True)
@@ -109,7 +109,7 @@ def test_what_cannot_be_met_is_refused_by_name(athena: Any, configuration: dict[
     with pytest.raises(ClientError, match=said) as refused:
         athena.create_work_group(Name="team", Configuration=configuration)
     assert code(refused) == "InvalidRequestException"
-    assert [each["Name"] for each in athena.list_work_groups()["WorkGroups"]] == ["primary"]
+    assert [work_group["Name"] for work_group in athena.list_work_groups()["WorkGroups"]] == ["primary"]
 
 
 def test_work_groups_are_listed_by_name_and_in_pages(athena: Any) -> None:
@@ -119,7 +119,7 @@ def test_work_groups_are_listed_by_name_and_in_pages(athena: Any) -> None:
     token = None
     while True:
         answer = athena.list_work_groups(MaxResults=2, **({"NextToken": token} if token else {}))
-        names.append([each["Name"] for each in answer["WorkGroups"]])
+        names.append([work_group["Name"] for work_group in answer["WorkGroups"]])
         token = answer.get("NextToken")
         if token is None:
             break
@@ -145,9 +145,9 @@ def test_tags_are_those_of_the_work_group(athena: Any) -> None:
 def test_an_enforced_location_is_that_of_the_work_group(athena: Any, run: Run) -> None:
     athena.create_work_group(Name="team", Configuration={"ResultConfiguration": OWN})
     asked = {"ResultConfiguration": {"OutputLocation": "s3://lake/mine/"}}
-    found = run("SELECT 1", **IN_TEAM, **asked)
-    assert (found["Status"]["State"], found["WorkGroup"]) == ("SUCCEEDED", "team")
-    assert found["ResultConfiguration"]["OutputLocation"].startswith("s3://lake/team/")
+    result = run("SELECT 1", **IN_TEAM, **asked)
+    assert (result["Status"]["State"], result["WorkGroup"]) == ("SUCCEEDED", "team")
+    assert result["ResultConfiguration"]["OutputLocation"].startswith("s3://lake/team/")
     updates = {"EnforceWorkGroupConfiguration": False}
     athena.update_work_group(WorkGroup="team", ConfigurationUpdates=updates)
     assert run("SELECT 1", **IN_TEAM, **asked)["ResultConfiguration"]["OutputLocation"].startswith("s3://lake/mine/")
@@ -176,8 +176,8 @@ def test_a_statement_that_would_read_too_much_is_cancelled(athena: Any, service:
     # Athena's smallest cutoff is 10 MB, so a smaller one is set behind the API.
     service.work_groups.change("primary", lambda old: replace(old, settings=replace(old.settings, bytes_cutoff=100)))
     context = {"QueryExecutionContext": {"Database": "flights_db"}}
-    found = run("SELECT sum(n) FROM numbers", **context)["Status"]
-    assert (found["State"], found["StateChangeReason"]) == ("CANCELLED", "Bytes scanned limit was exceeded")
+    result = run("SELECT sum(n) FROM numbers", **context)["Status"]
+    assert (result["State"], result["StateChangeReason"]) == ("CANCELLED", "Bytes scanned limit was exceeded")
     assert run("SELECT 1", **context)["Status"]["State"] == "SUCCEEDED"
 
 
@@ -185,10 +185,10 @@ def test_managed_results_have_no_location_and_are_read_through_athena(athena: An
     athena.create_work_group(Name="team", Configuration={"ManagedQueryResultsConfiguration": {"Enabled": True}})
     with pytest.raises(ClientError, match="takes no ResultConfiguration"):
         athena.start_query_execution(QueryString="SELECT 1", ResultConfiguration=OWN, **IN_TEAM)
-    found = run("SELECT 1 AS one", **IN_TEAM)
-    assert found["ManagedQueryResultsConfiguration"] == {"Enabled": True}
-    assert "ResultConfiguration" not in found
-    rows = athena.get_query_results(QueryExecutionId=found["QueryExecutionId"])["ResultSet"]["Rows"]
+    result = run("SELECT 1 AS one", **IN_TEAM)
+    assert result["ManagedQueryResultsConfiguration"] == {"Enabled": True}
+    assert "ResultConfiguration" not in result
+    rows = athena.get_query_results(QueryExecutionId=result["QueryExecutionId"])["ResultSet"]["Rows"]
     assert rows == [{"Data": [{"VarCharValue": "one"}]}, {"Data": [{"VarCharValue": "1"}]}]
 
 
@@ -219,5 +219,5 @@ def test_a_work_group_is_deleted_when_it_is_empty_or_with_what_is_in_it(athena: 
 
 
 def test_engine_versions_are_listed(athena: Any) -> None:
-    listed = [each["SelectedEngineVersion"] for each in athena.list_engine_versions()["EngineVersions"]]
+    listed = [engine_version["SelectedEngineVersion"] for engine_version in athena.list_engine_versions()["EngineVersions"]]
     assert listed == ["AUTO", "Athena engine version 3", "Spark SQL engine version 4"]

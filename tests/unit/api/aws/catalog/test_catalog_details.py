@@ -35,9 +35,9 @@ def index(name: str, *keys: str) -> dict[str, Any]:
 
 
 def indexes(world: World, table: str = "flights") -> list[tuple[str, list[str]]]:
-    found = world.call("glue", "GetPartitionIndexes", DatabaseName="air", TableName=table)["PartitionIndexDescriptorList"]
-    assert {each["IndexStatus"] for each in found} <= {"ACTIVE"}
-    return [(each["IndexName"], [key["Name"] for key in each["Keys"]]) for each in found]
+    result = world.call("glue", "GetPartitionIndexes", DatabaseName="air", TableName=table)["PartitionIndexDescriptorList"]
+    assert {item["IndexStatus"] for item in result} <= {"ACTIVE"}
+    return [(item["IndexName"], [key["Name"] for key in item["Keys"]]) for item in result]
 
 
 def statistics(column: str = "delay", **data: Any) -> dict[str, Any]:
@@ -50,8 +50,8 @@ def test_indexes_are_made_listed_and_deleted(world: World) -> None:
     world.call("glue", "CreatePartitionIndex", **HOME, PartitionIndex=index("by_origin", "Origin"))
     world.call("glue", "CreatePartitionIndex", **HOME, PartitionIndex=index("by_both", "origin", "year"))
     assert indexes(world) == [("by_both", ["origin", "year"]), ("by_origin", ["origin"])]
-    found = world.call("glue", "GetPartitionIndexes", **HOME)["PartitionIndexDescriptorList"]
-    assert found[0]["Keys"] == [{"Name": "origin", "Type": "string"}, {"Name": "year", "Type": "int"}]
+    result = world.call("glue", "GetPartitionIndexes", **HOME)["PartitionIndexDescriptorList"]
+    assert result[0]["Keys"] == [{"Name": "origin", "Type": "string"}, {"Name": "year", "Type": "int"}]
     world.call("glue", "DeletePartitionIndex", **HOME, IndexName="by_both")
     assert indexes(world) == [("by_origin", ["origin"])]
     with pytest.raises(NotFound, match="Index by_both not found"):
@@ -59,8 +59,8 @@ def test_indexes_are_made_listed_and_deleted(world: World) -> None:
 
 
 def test_a_table_is_created_with_its_indexes(world: World) -> None:
-    wanted = [index("a", "year"), index("b", "origin")]
-    world.call("glue", "CreateTable", DatabaseName="air", TableInput={**TABLE, "Name": "t"}, PartitionIndexes=wanted)
+    expected = [index("a", "year"), index("b", "origin")]
+    world.call("glue", "CreateTable", DatabaseName="air", TableInput={**TABLE, "Name": "t"}, PartitionIndexes=expected)
     assert indexes(world, "t") == [("a", ["year"]), ("b", ["origin"])]
     with pytest.raises(InvalidInput, match="cannot be over the keys"):
         world.call(
@@ -106,7 +106,7 @@ def test_statistics_are_kept_replaced_and_deleted(world: World, suffix: str, hom
         given = statistics(LongColumnStatisticsData={**LONG, "MaximumValue": most})
         assert world.call("glue", f"UpdateColumnStatistics{suffix}", **home, ColumnStatisticsList=[given])["Errors"] == []
         assert get()["ColumnStatisticsList"] == [given]
-    assert [each["ColumnName"] for each in get()["Errors"]] == ["year"]
+    assert [error["ColumnName"] for error in get()["Errors"]] == ["year"]
     world.call("glue", f"DeleteColumnStatistics{suffix}", **home, ColumnName="Delay")
     assert get()["ColumnStatisticsList"] == []
     with pytest.raises(NotFound, match="Statistics of column delay"):
@@ -115,8 +115,8 @@ def test_statistics_are_kept_replaced_and_deleted(world: World, suffix: str, hom
 
 def test_statistics_of_a_table_and_of_its_partitions_are_apart(world: World) -> None:
     world.call("glue", "UpdateColumnStatisticsForTable", **HOME, ColumnStatisticsList=[statistics()])
-    found = world.call("glue", "GetColumnStatisticsForPartition", **PARTITION, ColumnNames=["delay"])
-    assert found["ColumnStatisticsList"] == []
+    results = world.call("glue", "GetColumnStatisticsForPartition", **PARTITION, ColumnNames=["delay"])
+    assert results["ColumnStatisticsList"] == []
     with pytest.raises(NotFound, match="Cannot find partition"):
         world.call("glue", "GetColumnStatisticsForPartition", **{**PARTITION, "PartitionValues": ["1", "x"]}, ColumnNames=[])
 
@@ -125,19 +125,19 @@ def test_invalid_statistics_are_returned_with_their_errors(world: World) -> None
     both: dict[str, Any] = {"BooleanColumnStatisticsData": {"NumberOfTrues": 1, "NumberOfFalses": 1, "NumberOfNulls": 1}}
     wrong = [statistics("gate"), statistics(Type="DOUBLE"), statistics(**both)]
     answer = world.call("glue", "UpdateColumnStatisticsForTable", **HOME, ColumnStatisticsList=[*wrong, statistics()])
-    assert [each["ColumnStatistics"] for each in answer["Errors"]] == wrong
-    assert [each["Error"]["ErrorCode"] for each in answer["Errors"]] == [
+    assert [error["ColumnStatistics"] for error in answer["Errors"]] == wrong
+    assert [error["Error"]["ErrorCode"] for error in answer["Errors"]] == [
         "EntityNotFoundException", "InvalidInputException", "InvalidInputException",
     ]  # fmt: skip
-    found = world.call("glue", "GetColumnStatisticsForTable", **HOME, ColumnNames=["delay"])
-    assert found["ColumnStatisticsList"] == [statistics()]
+    results = world.call("glue", "GetColumnStatisticsForTable", **HOME, ColumnNames=["delay"])
+    assert results["ColumnStatisticsList"] == [statistics()]
 
 
 def test_statistics_of_a_removed_column_are_not_returned(world: World) -> None:
     world.call("glue", "UpdateColumnStatisticsForTable", **HOME, ColumnStatisticsList=[statistics()])
     world.call("glue", "UpdateTable", DatabaseName="air", TableInput={**TABLE, "StorageDescriptor": {}})
-    found = world.call("glue", "GetColumnStatisticsForTable", **HOME, ColumnNames=["delay"])
-    assert found["ColumnStatisticsList"] == []
+    results = world.call("glue", "GetColumnStatisticsForTable", **HOME, ColumnNames=["delay"])
+    assert results["ColumnStatisticsList"] == []
 
 
 FUNCTION = {
@@ -151,8 +151,8 @@ FUNCTION = {
 
 
 def functions(world: World, pattern: str = "*", **request: Any) -> list[tuple[str, str]]:
-    found = world.call("glue", "GetUserDefinedFunctions", Pattern=pattern, **request)["UserDefinedFunctions"]
-    return [(each["DatabaseName"], each["FunctionName"]) for each in found]
+    result = world.call("glue", "GetUserDefinedFunctions", Pattern=pattern, **request)["UserDefinedFunctions"]
+    return [(item["DatabaseName"], item["FunctionName"]) for item in result]
 
 
 def test_functions_are_kept_changed_and_deleted(world: World) -> None:
@@ -191,8 +191,8 @@ def test_functions_are_found_by_pattern_kind_and_page(world: World) -> None:
     for database, names in (("air", ("geo_b", "geo_a", "text")), ("sea", ("geo_a",))):
         for name in names:
             kind = "AGGREGATE_FUNCTION" if name == "geo_b" else "REGULAR_FUNCTION"
-            wanted = {**FUNCTION, "FunctionName": name, "FunctionType": kind}
-            world.call("glue", "CreateUserDefinedFunction", DatabaseName=database, FunctionInput=wanted)
+            expected = {**FUNCTION, "FunctionName": name, "FunctionType": kind}
+            world.call("glue", "CreateUserDefinedFunction", DatabaseName=database, FunctionInput=expected)
     assert functions(world) == [("air", "geo_a"), ("air", "geo_b"), ("air", "text"), ("sea", "geo_a")]
     assert functions(world, "GEO*|x", DatabaseName="air") == [("air", "geo_a"), ("air", "geo_b")]
     assert functions(world, "geo*", FunctionType="REGULAR_FUNCTION") == [("air", "geo_a"), ("sea", "geo_a")]
@@ -200,7 +200,10 @@ def test_functions_are_found_by_pattern_kind_and_page(world: World) -> None:
     while True:
         more: dict[str, Any] = {"NextToken": token} if token else {}
         page = world.call("glue", "GetUserDefinedFunctions", Pattern="geo*", MaxResults=1, **more)
-        seen += [(each["DatabaseName"], each["FunctionName"]) for each in page["UserDefinedFunctions"]]
+        seen += [
+            (user_defined_function["DatabaseName"], user_defined_function["FunctionName"])
+            for user_defined_function in page["UserDefinedFunctions"]
+        ]
         token = page["NextToken"]
         if token is None:
             break

@@ -53,43 +53,43 @@ def glue() -> Iterator[Any]:
 
 def test_a_connection_comes_back_as_it_was_given(glue: Any) -> None:
     assert glue.create_connection(ConnectionInput=MSK)["CreateConnectionStatus"] == "READY"
-    found = glue.get_connection(Name="msk")["Connection"]
-    assert {name: found[name] for name in MSK} == MSK
-    assert found["Status"] == "READY"
-    assert found["CreationTime"] == found["LastUpdatedTime"]
+    result = glue.get_connection(Name="msk")["Connection"]
+    assert {name: result[name] for name in MSK} == MSK
+    assert result["Status"] == "READY"
+    assert result["CreationTime"] == result["LastUpdatedTime"]
     with pytest.raises(glue.exceptions.AlreadyExistsException):
         glue.create_connection(ConnectionInput=MSK)
 
 
 def test_passwords_can_be_left_out(glue: Any) -> None:
-    for each in (MSK, JDBC):
-        glue.create_connection(ConnectionInput=each)
-    found = glue.get_connection(Name="msk", HidePassword=True)["Connection"]["ConnectionProperties"]
-    assert set(found) == {"KAFKA_BOOTSTRAP_SERVERS", "KAFKA_SASL_SCRAM_USERNAME"}
+    for entry in (MSK, JDBC):
+        glue.create_connection(ConnectionInput=entry)
+    result = glue.get_connection(Name="msk", HidePassword=True)["Connection"]["ConnectionProperties"]
+    assert set(result) == {"KAFKA_BOOTSTRAP_SERVERS", "KAFKA_SASL_SCRAM_USERNAME"}
     listed = glue.get_connections(HidePassword=True)["ConnectionList"]
-    assert [set(each["ConnectionProperties"]) & {"PASSWORD"} for each in listed] == [set(), set()]
+    assert [set(item["ConnectionProperties"]) & {"PASSWORD"} for item in listed] == [set(), set()]
 
 
 def test_lists_are_filtered_and_paged(glue: Any) -> None:
-    for each in (MSK, JDBC):
-        glue.create_connection(ConnectionInput=each)
-    for wanted, names in (
+    for entry in (MSK, JDBC):
+        glue.create_connection(ConnectionInput=entry)
+    for expected, names in (
         ({"ConnectionType": "KAFKA"}, ["msk"]),
         ({"MatchCriteria": ["shop"]}, ["msk"]),
         ({}, ["db", "msk"]),
     ):
-        assert [each["Name"] for each in glue.get_connections(Filter=wanted)["ConnectionList"]] == names
+        assert [connection["Name"] for connection in glue.get_connections(Filter=expected)["ConnectionList"]] == names
     pages = glue.get_paginator("get_connections").paginate(PaginationConfig={"PageSize": 1})
-    assert [[each["Name"] for each in page["ConnectionList"]] for page in pages] == [["db"], ["msk"]]
+    assert [[connection["Name"] for connection in page["ConnectionList"]] for page in pages] == [["db"], ["msk"]]
 
 
 def test_an_update_replaces_all_but_the_name(glue: Any) -> None:
     glue.create_connection(ConnectionInput=MSK)
     made = glue.get_connection(Name="msk")["Connection"]["CreationTime"]
     glue.update_connection(Name="msk", ConnectionInput={**JDBC, "Name": "msk"})
-    found = glue.get_connection(Name="msk")["Connection"]
-    assert (found["ConnectionType"], found["CreationTime"]) == ("JDBC", made)
-    assert "MatchCriteria" not in found
+    result = glue.get_connection(Name="msk")["Connection"]
+    assert (result["ConnectionType"], result["CreationTime"]) == ("JDBC", made)
+    assert "MatchCriteria" not in result
     with pytest.raises(glue.exceptions.InvalidInputException, match="cannot be renamed"):
         glue.update_connection(Name="msk", ConnectionInput=JDBC)
     with pytest.raises(glue.exceptions.EntityNotFoundException):
@@ -97,8 +97,8 @@ def test_an_update_replaces_all_but_the_name(glue: Any) -> None:
 
 
 def test_deletions_report_missing_connections(glue: Any) -> None:
-    for each in (MSK, JDBC):
-        glue.create_connection(ConnectionInput=each)
+    for entry in (MSK, JDBC):
+        glue.create_connection(ConnectionInput=entry)
     glue.delete_connection(ConnectionName="db")
     done = glue.batch_delete_connection(ConnectionNameList=["msk", "db"])
     assert done["Succeeded"] == ["msk"]

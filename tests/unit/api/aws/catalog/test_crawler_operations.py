@@ -37,14 +37,14 @@ def test_a_crawler_from_creation_to_metrics(glue: Any, lake: Path) -> None:
     assert glue.list_crawlers(Tags={"team": "a"})["CrawlerNames"] == ["c"]
     assert glue.list_crawlers(Tags={"team": "b"})["CrawlerNames"] == []
     several = glue.batch_get_crawlers(CrawlerNames=["c", "x"])
-    assert ([each["Name"] for each in several["Crawlers"]], several["CrawlersNotFound"]) == (["c"], ["x"])
-    assert [each["Name"] for each in glue.get_crawlers()["Crawlers"]] == ["c"]
+    assert ([item["Name"] for item in several["Crawlers"]], several["CrawlersNotFound"]) == (["c"], ["x"])
+    assert [item["Name"] for item in glue.get_crawlers()["Crawlers"]] == ["c"]
     with pytest.raises(glue.exceptions.CrawlerNotRunningException):
         glue.stop_crawler(Name="c")
     with pytest.raises(glue.exceptions.AlreadyExistsException):
         glue.create_crawler(Name="c", Role="r", Targets=targets)
     crawls = glue.list_crawls(CrawlerName="c")["Crawls"]
-    assert [each["State"] for each in crawls] == ["COMPLETED"]
+    assert [crawl["State"] for crawl in crawls] == ["COMPLETED"]
     assert json.loads(crawls[0]["Summary"]) == {
         "TABLE": {"ADD": {"Count": 1, "Details": {"names": ["p_flights"]}}}, "PARTITION": {"ADD": {"Count": 1}}
     }  # fmt: skip
@@ -97,6 +97,6 @@ def filters_and_schedules(glue: Any) -> None:
     ],
 )
 def test_crawlers_with_settings_that_are_not_served_are_refused(glue: Any, changes: dict[str, Any], message: str) -> None:
-    wanted = {"Name": "c", "Role": "r", "Targets": {"S3Targets": [{"Path": "s3://lake/x/"}]}, **changes}
+    expected = {"Name": "c", "Role": "r", "Targets": {"S3Targets": [{"Path": "s3://lake/x/"}]}, **changes}
     with pytest.raises(ClientError, match=message):
-        glue.create_crawler(**wanted)
+        glue.create_crawler(**expected)

@@ -33,8 +33,12 @@ def test_a_ruleset_is_made_read_changed_tagged_and_deleted(quality: Any) -> None
     assert quality.create_data_quality_ruleset(**made, Description="d", ClientToken="t")["Name"] == "checks"
     assert quality.create_data_quality_ruleset(**made, ClientToken="t")["Name"] == "checks"
     assert _code(quality.create_data_quality_ruleset, **made) == "AlreadyExistsException"
-    found = quality.get_data_quality_ruleset(Name="checks")
-    assert (found["Ruleset"], found["TargetTable"], found["Description"]) == (RULES, target, "d")
+    data_quality_ruleset = quality.get_data_quality_ruleset(Name="checks")
+    assert (data_quality_ruleset["Ruleset"], data_quality_ruleset["TargetTable"], data_quality_ruleset["Description"]) == (
+        RULES,
+        target,
+        "d",
+    )
     arn = f"arn:aws:glue:us-east-1:{ACCOUNT}:dataQualityRuleset/checks"
     assert quality.get_tags(ResourceArn=arn)["Tags"] == {"team": "ops"}
     quality.tag_resource(ResourceArn=arn, TagsToAdd={"stage": "dev"})
@@ -54,10 +58,10 @@ def test_rulesets_are_listed_page_by_page_by_what_is_asked(quality: Any) -> None
         quality.create_data_quality_ruleset(Name=name, Ruleset=RULES, **about)
     first = quality.list_data_quality_rulesets(MaxResults=2)
     rest = quality.list_data_quality_rulesets(MaxResults=2, NextToken=first["NextToken"])
-    assert [each["Name"] for each in (*first["Rulesets"], *rest["Rulesets"])] == ["a", "b", "c"]
+    assert [ruleset["Name"] for ruleset in (*first["Rulesets"], *rest["Rulesets"])] == ["a", "b", "c"]
 
     def names(**asked: Any) -> list[str]:
-        return [each["Name"] for each in quality.list_data_quality_rulesets(Filter=asked)["Rulesets"]]
+        return [ruleset["Name"] for ruleset in quality.list_data_quality_rulesets(Filter=asked)["Rulesets"]]
 
     later, earlier = datetime.now(UTC) + timedelta(hours=1), datetime.now(UTC) - timedelta(hours=1)
     assert names(TargetTable=target) == ["b"]

@@ -51,7 +51,7 @@ def metadata(lake: Path, table: Any) -> TableMetadata:
 
 
 def written(lake: Path) -> list[str]:
-    return sorted(each.name for each in lake.rglob("*.metadata.json"))
+    return sorted(path.name for path in lake.rglob("*.metadata.json"))
 
 
 def test_columns_and_location_of_the_table_make_its_metadata(flights: Any, lake: Path) -> None:
@@ -60,15 +60,15 @@ def test_columns_and_location_of_the_table_make_its_metadata(flights: Any, lake:
     table = flights.get_table(DatabaseName="air", Name="plain")["Table"]
     assert (table["Description"], table["Owner"], table["TableType"]) == ("d", "ops", "EXTERNAL_TABLE")
     assert {"team": "ops", "table_type": "ICEBERG"}.items() <= table["Parameters"].items()
-    assert [(each["Name"], each["Type"]) for each in table["StorageDescriptor"]["Columns"]] == [
-        (each["Name"], each["Type"]) for each in COLUMNS
+    assert [(column["Name"], column["Type"]) for column in table["StorageDescriptor"]["Columns"]] == [
+        (column["Name"], column["Type"]) for column in COLUMNS
     ]
-    found = metadata(lake, table)
-    assert (found.format_version, found.location, found.current_snapshot_id) == (2, "s3://lake/plain", None)
-    assert [str(each.field_type) for each in found.schema().fields] == [
+    result = metadata(lake, table)
+    assert (result.format_version, result.location, result.current_snapshot_id) == (2, "s3://lake/plain", None)
+    assert [str(field.field_type) for field in result.schema().fields] == [
         "long", "decimal(9, 2)", "list<struct<6: name: optional string, 7: at: optional timestamp>>", "map<string, int>",
     ]  # fmt: skip
-    assert found.schema().fields[0].doc == "the key"
+    assert result.schema().fields[0].doc == "the key"
 
 
 def test_a_described_table_has_its_schema_partitions_order_and_properties(flights: Any, lake: Path) -> None:
@@ -76,19 +76,19 @@ def test_a_described_table_has_its_schema_partitions_order_and_properties(flight
     flights.create_table(DatabaseName="air", Name="trips", OpenTableFormatInput=described)
     table = flights.get_table(DatabaseName="air", Name="trips")["Table"]
     assert table["StorageDescriptor"]["Location"] == "s3://lake/trips"
-    found = metadata(lake, table)
-    schema = found.schema()
-    assert [(each.name, str(each.field_type), each.required) for each in schema.fields] == [
+    result = metadata(lake, table)
+    schema = result.schema()
+    assert [(field.name, str(field.field_type), field.required) for field in schema.fields] == [
         ("id", "long", True), ("at", "timestamptz", False), ("tags", "list<string>", False),
     ]  # fmt: skip
     assert schema.identifier_field_names() == {"id"}
-    [partition] = found.spec().fields
+    [partition] = result.spec().fields
     assert (partition.name, str(partition.transform), schema.find_column_name(partition.source_id)) == (
         "at_day", "day", "at",
     )  # fmt: skip
-    [order] = found.sort_order_by_id(found.default_sort_order_id).fields  # type: ignore[union-attr]
+    [order] = result.sort_order_by_id(result.default_sort_order_id).fields  # type: ignore[union-attr]
     assert (order.direction.name, schema.find_column_name(order.source_id)) == ("DESC", "id")
-    assert found.properties == DESCRIBED["Properties"]
+    assert result.properties == DESCRIBED["Properties"]
 
 
 def test_the_version_is_chosen_once(flights: Any, lake: Path) -> None:
@@ -96,8 +96,8 @@ def test_the_version_is_chosen_once(flights: Any, lake: Path) -> None:
         described = {**DESCRIBED, "Location": f"s3://lake/{name}"}
         given = {"IcebergInput": {**CREATE, "Version": version, "CreateIcebergTableInput": described}}
         flights.create_table(DatabaseName="air", Name=name, OpenTableFormatInput=given)
-        found = metadata(lake, flights.get_table(DatabaseName="air", Name=name)["Table"])
-        assert str(found.format_version) == version
+        result = metadata(lake, flights.get_table(DatabaseName="air", Name=name)["Table"])
+        assert str(result.format_version) == version
 
 
 def _described(**changes: Any) -> dict[str, Any]:

@@ -33,9 +33,13 @@ def test_settings_of_optimizers_are_kept_changed_and_deleted(iceberg: Any) -> No
     assert refused(iceberg.get_table_optimizer, **HOME) == "EntityNotFoundException"
     iceberg.create_table_optimizer(**HOME, TableOptimizerConfiguration=SETTINGS)
     assert refused(iceberg.create_table_optimizer, **HOME, TableOptimizerConfiguration=SETTINGS) == "AlreadyExistsException"
-    found = iceberg.get_table_optimizer(**HOME)
-    assert (found["CatalogId"], found["DatabaseName"], found["TableName"]) == (ACCOUNT, "d", "t")
-    assert found["TableOptimizer"] == {
+    table_optimizer = iceberg.get_table_optimizer(**HOME)
+    assert (table_optimizer["CatalogId"], table_optimizer["DatabaseName"], table_optimizer["TableName"]) == (
+        ACCOUNT,
+        "d",
+        "t",
+    )
+    assert table_optimizer["TableOptimizer"] == {
         "type": "compaction", "configuration": SETTINGS, "configurationSource": "table"
     }  # fmt: skip
     iceberg.update_table_optimizer(**HOME, TableOptimizerConfiguration={"enabled": False})
@@ -58,19 +62,19 @@ def test_optimizers_are_read_together_and_missing_ones_reported(iceberg: Any) ->
     answer = iceberg.batch_get_table_optimizer(
         Entries=[entry, {**entry, "type": "retention"}, {**entry, "catalogId": "999999999999"}]
     )
-    assert [each["tableOptimizer"]["type"] for each in answer["TableOptimizers"]] == ["compaction"]
-    assert [each["error"]["ErrorCode"] for each in answer["Failures"]] == ["EntityNotFoundException"] * 2
+    assert [table_optimizer["tableOptimizer"]["type"] for table_optimizer in answer["TableOptimizers"]] == ["compaction"]
+    assert [failure["error"]["ErrorCode"] for failure in answer["Failures"]] == ["EntityNotFoundException"] * 2
 
 
 def test_an_account_has_one_catalog_that_is_not_encrypted_by_kms(glue: Any) -> None:
     assert glue.get_catalog(CatalogId=ACCOUNT)["Catalog"]["ResourceArn"].endswith(f"{ACCOUNT}:catalog")
     assert refused(glue.get_catalog, CatalogId="999999999999") == "EntityNotFoundException"
     assert glue.get_catalogs()["CatalogList"] == []
-    assert [each["CatalogId"] for each in glue.get_catalogs(IncludeRoot=True)["CatalogList"]] == [ACCOUNT]
+    assert [catalog["CatalogId"] for catalog in glue.get_catalogs(IncludeRoot=True)["CatalogList"]] == [ACCOUNT]
     assert glue.get_catalog_import_status()["ImportStatus"]["ImportCompleted"] is True
     glue.import_catalog_to_glue()
-    found = glue.get_data_catalog_encryption_settings()["DataCatalogEncryptionSettings"]
-    glue.put_data_catalog_encryption_settings(DataCatalogEncryptionSettings=found)
+    result = glue.get_data_catalog_encryption_settings()["DataCatalogEncryptionSettings"]
+    glue.put_data_catalog_encryption_settings(DataCatalogEncryptionSettings=result)
     kms = {"EncryptionAtRest": {"CatalogEncryptionMode": "SSE-KMS"}}
     code = refused(glue.put_data_catalog_encryption_settings, DataCatalogEncryptionSettings=kms)
     assert code == "InvalidInputException"

@@ -28,43 +28,45 @@ def test_errors_carry_aws_codes(flights: Any) -> None:
 
 def test_icebergs_commit_is_refused_when_stale(flights: Any) -> None:
     table = flights.get_table(DatabaseName="air", Name="flights")["Table"]
-    wanted = {"Name": "flights", "TableType": "EXTERNAL_TABLE", "Parameters": {"metadata_location": "s3://lake/v2.json"}}
-    wanted["PartitionKeys"] = table["PartitionKeys"]
-    flights.update_table(DatabaseName="air", TableInput=wanted, SkipArchive=True, VersionId=table["VersionId"])
+    expected = {"Name": "flights", "TableType": "EXTERNAL_TABLE", "Parameters": {"metadata_location": "s3://lake/v2.json"}}
+    expected["PartitionKeys"] = table["PartitionKeys"]
+    flights.update_table(DatabaseName="air", TableInput=expected, SkipArchive=True, VersionId=table["VersionId"])
     with pytest.raises(flights.exceptions.ConcurrentModificationException):
-        flights.update_table(DatabaseName="air", TableInput=wanted, SkipArchive=True, VersionId=table["VersionId"])
+        flights.update_table(DatabaseName="air", TableInput=expected, SkipArchive=True, VersionId=table["VersionId"])
     assert len(flights.get_table_versions(DatabaseName="air", TableName="flights")["TableVersions"]) == 1
 
 
 def test_partitions_in_batches(flights: Any) -> None:
-    wanted = [{"Values": [str(year), origin]} for year in range(2000, 2040) for origin in ("EWR", "JFK")]
+    expected = [{"Values": [str(year), origin]} for year in range(2000, 2040) for origin in ("EWR", "JFK")]
     home = {"DatabaseName": "air", "TableName": "flights"}
-    assert flights.batch_create_partition(**home, PartitionInputList=wanted)["Errors"] == []
+    assert flights.batch_create_partition(**home, PartitionInputList=expected)["Errors"] == []
     errors = flights.batch_create_partition(**home, PartitionInputList=[{"Values": ["2000", "JFK"]}, {"Values": ["1"]}])[
         "Errors"
     ]
-    assert {each["ErrorDetail"]["ErrorCode"] for each in errors} == {"AlreadyExistsException", "InvalidInputException"}
+    assert {error["ErrorDetail"]["ErrorCode"] for error in errors} == {"AlreadyExistsException", "InvalidInputException"}
     pages = flights.get_paginator("get_partitions").paginate(
         **home, Expression="year >= 2010 AND origin = 'JFK'", PaginationConfig={"PageSize": 7}
     )
-    assert [each["Values"][0] for page in pages for each in page["Partitions"]] == [str(year) for year in range(2010, 2040)]
+    assert [partition["Values"][0] for page in pages for partition in page["Partitions"]] == [
+        str(year) for year in range(2010, 2040)
+    ]
     shares = [
         flights.get_partitions(**home, Segment={"SegmentNumber": number, "TotalSegments": 3})["Partitions"]
         for number in range(3)
     ]
     assert sum(len(share) for share in shares) == 80
     got = flights.batch_get_partition(**home, PartitionsToGet=[{"Values": ["2001", "JFK"]}, {"Values": ["1", "x"]}])
-    assert [each["Values"] for each in got["Partitions"]] == [["2001", "JFK"]]
+    assert [partition["Values"] for partition in got["Partitions"]] == [["2001", "JFK"]]
     entry = {"PartitionInput": {"Parameters": {"a": "b"}}}
     errors = flights.batch_update_partition(
         **home,
         Entries=[{"PartitionValueList": ["2001", "JFK"], **entry}, {"PartitionValueList": ["1", "x"], **entry}],
     )["Errors"]
-    assert [each["PartitionValueList"] for each in errors] == [["1", "x"]]
+    assert [error["PartitionValueList"] for error in errors] == [["1", "x"]]
     errors = flights.batch_delete_partition(
         **home, PartitionsToDelete=[{"Values": ["2001", "JFK"]}, {"Values": ["1", "x"]}]
     )["Errors"]
-    assert [each["PartitionValues"] for each in errors] == [["1", "x"]]
+    assert [error["PartitionValues"] for error in errors] == [["1", "x"]]
     with pytest.raises(flights.exceptions.InvalidInputException, match="not a partition key"):
         flights.get_partitions(**home, Expression="gate = 1")
 
@@ -73,13 +75,13 @@ def test_tables_are_paged_and_chosen(flights: Any) -> None:
     for name in ("a", "b", "c"):
         flights.create_table(DatabaseName="air", TableInput={"Name": name, "TableType": "EXTERNAL_TABLE"})
     pages = flights.get_paginator("get_tables").paginate(DatabaseName="air", PaginationConfig={"PageSize": 1})
-    assert [each["Name"] for page in pages for each in page["TableList"]] == ["a", "b", "c", "flights"]
+    assert [table["Name"] for page in pages for table in page["TableList"]] == ["a", "b", "c", "flights"]
     chosen = flights.get_tables(DatabaseName="air", Expression="[ab]", AttributesToGet=["NAME"])["TableList"]
     assert chosen == [{"Name": "a", "DatabaseName": "air"}, {"Name": "b", "DatabaseName": "air"}]
     errors = flights.batch_delete_table(DatabaseName="air", TablesToDelete=["a", "x"])["Errors"]
-    assert [each["TableName"] for each in errors] == ["x"]
+    assert [error["TableName"] for error in errors] == ["x"]
     errors = flights.batch_delete_table_version(DatabaseName="air", TableName="b", VersionIds=["0", "7"])["Errors"]
-    assert [each["VersionId"] for each in errors] == ["0", "7"]
+    assert [error["VersionId"] for error in errors] == ["0", "7"]
 
 
 def test_tables_are_searched_and_chosen_as_awswrangler_does(flights: Any) -> None:
@@ -114,9 +116,9 @@ def test_a_schema_reference_names_its_version_in_one_way(flights: Any) -> None:
 
 
 def test_an_empty_schema_reference_is_refused_by_its_name(flights: Any) -> None:
-    wanted = {"Name": "t", "StorageDescriptor": {"SchemaReference": {}}}
+    expected = {"Name": "t", "StorageDescriptor": {"SchemaReference": {}}}
     with pytest.raises(ClientError, match=r"The SchemaReference of table air\.t does not name a schema") as refused:
-        flights.create_table(DatabaseName="air", TableInput=wanted)
+        flights.create_table(DatabaseName="air", TableInput=expected)
     assert code(refused) == "InvalidInputException"
 
 

@@ -49,11 +49,11 @@ class OperationAuthorizer:
 
 
 def endpoint(handler: Callable[..., Any] | BatchHandler) -> Endpoint:
-    found = EndpointTable([OperationSet(service="glue", handlers={"RegisterSchemaVersion": handler})]).get(
+    result = EndpointTable([OperationSet(service="glue", handlers={"RegisterSchemaVersion": handler})]).get(
         "AWSGlue.RegisterSchemaVersion"
     )
-    assert found is not None
-    return found
+    assert result is not None
+    return result
 
 
 def answers_of(handler: Callable[..., Any] | BatchHandler, authorizer: Any, raw: Any) -> list[Any]:

@@ -161,7 +161,7 @@ def test_counts_and_times_every_request(world: World) -> None:
     world.call("AWSGlue.GetSchemaVersion", ID)
     world.call("AWSGlue.CreateBlueprint")
     world.call("AWSGlue.MadeUp")
-    assert [(each.service, each.operation, each.code, each.status) for each in world.noted.served] == [
+    assert [(pair.service, pair.operation, pair.code, pair.status) for pair in world.noted.served] == [
         ("glue", "GetSchemaVersion", "OK", 200),
         ("glue", "CreateBlueprint", "UnknownOperationException", 400),
         ("glue", "unknown", "UnknownOperationException", 400),
@@ -209,7 +209,7 @@ def test_a_service_that_is_not_served_is_refused_by_name_with_the_variable_of_it
     from botocore.model import ServiceModel
 
     model = ServiceModel(create_loader().load_service_model(service, "service-2"), service)
-    name = "".join(each.capitalize() for each in operation.split("_"))
+    name = "".join(part.capitalize() for part in operation.split("_"))
     target = f"{model.metadata['targetPrefix']}.{name}"
     assert name in model.operation_names
     with pytest.raises(UnknownOperation) as refused:

@@ -22,6 +22,9 @@ def test_models_are_those_that_botocore_loads(service: str) -> None:
     assert ours.target_prefix == prefixes.get(protocol, theirs["metadata"].get("targetPrefix"))
     assert ours.rest == (protocol == "rest-json")
     if ours.rest:
-        paths = {name: (each["http"]["method"], each["http"]["requestUri"]) for name, each in theirs["operations"].items()}
+        paths = {
+            name: (operation["http"]["method"], operation["http"]["requestUri"])
+            for name, operation in theirs["operations"].items()
+        }
         assert paths == {name: ("POST", f"/{name}") for name in paths}
     assert ours.signing_name == theirs["metadata"].get("signingName", theirs["metadata"]["endpointPrefix"])

@@ -77,23 +77,23 @@ def as_json(value: Any) -> Any:
 @pytest.mark.parametrize(("service", "operation"), OPERATIONS)
 def test_reads_what_botocore_sends(service: str, operation: str) -> None:
     model = THEIRS[service].operation_model(operation)
-    wanted = {} if model.input_shape is None else sample(model.input_shape)
-    sent = create_serializer("query", include_validation=False).serialize_to_request(wanted, model)
+    expected = {} if model.input_shape is None else sample(model.input_shape)
+    sent = create_serializer("query", include_validation=False).serialize_to_request(expected, model)
     fields = read_fields(urlencode(sent["body"]))
     assert (fields["Action"], fields["Version"]) == (operation, THEIRS[service].api_version)
     shape = None if model.input_shape is None else model.input_shape.name
-    assert read_members(load_model(service), shape, fields) == as_json(wanted)
+    assert read_members(load_model(service), shape, fields) == as_json(expected)
 
 
 @pytest.mark.parametrize(("service", "operation"), OPERATIONS)
 def test_botocore_reads_what_is_written(service: str, operation: str) -> None:
     model = THEIRS[service].operation_model(operation)
-    wanted = {} if model.output_shape is None else sample(model.output_shape)
-    body = write_response(load_model(service), operation, wanted, "request-1")
+    expected = {} if model.output_shape is None else sample(model.output_shape)
+    body = write_response(load_model(service), operation, expected, "request-1")
     parsed = parsed_by_botocore(model, 200, body)
     metadata = parsed.pop("ResponseMetadata")
     assert metadata["RequestId"] == "request-1"
-    assert parsed == wanted
+    assert parsed == expected
 
 
 def test_botocore_reads_an_error() -> None:
@@ -142,9 +142,11 @@ def endpoint() -> Endpoint:
     def handler(request: Any, _context: RequestContext) -> Any:
         return request
 
-    found = EndpointTable([OperationSet(service="sts", handlers={"AssumeRole": handler})]).get("query 2011-06-15.AssumeRole")
-    assert found is not None
-    return found
+    result = EndpointTable([OperationSet(service="sts", handlers={"AssumeRole": handler})]).get(
+        "query 2011-06-15.AssumeRole"
+    )
+    assert result is not None
+    return result
 
 
 def test_members_are_checked_by_the_model() -> None:

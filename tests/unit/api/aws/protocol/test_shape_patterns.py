@@ -79,10 +79,10 @@ TAGS = [
 def test_categories_of_unicode_match_what_re2_matches(service: str, shape: str, pattern: str) -> None:
     """RE2 has Unicode's categories of its own, here on a sample of all planes."""
     assert load_model(service).shapes[shape]["pattern"] == pattern
-    texts = [chr(each) for each in (*range(0x250), *range(0x2000, 0x2070), *range(0x3000, 0x3100), 0x1F600, 0x20000)]
+    texts = [chr(index) for index in (*range(0x250), *range(0x2000, 0x2070), *range(0x3000, 0x3100), 0x1F600, 0x20000)]
     matches = matcher(pattern)
     assert matches is not None
-    assert [matches(each) for each in texts] == list(linear_matcher(pattern)(texts))
+    assert [matches(text) for text in texts] == list(linear_matcher(pattern)(texts))
 
 
 def test_a_pattern_of_one_character_holds_for_texts_of_one_character() -> None:

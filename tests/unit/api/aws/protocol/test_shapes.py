@@ -24,9 +24,9 @@ from penstock.api.errors import UnreadableRequest
 
 def endpoint(operation: str, service: str = "glue") -> Endpoint:
     table = EndpointTable([OperationSet(service=service, handlers={operation: lambda request, context: {}})])
-    found = table.get(f"{load_model(service).target_prefix}.{operation}")
-    assert found is not None
-    return found
+    result = table.get(f"{load_model(service).target_prefix}.{operation}")
+    assert result is not None
+    return result
 
 
 def test_every_operation_of_every_service_compiles() -> None:
@@ -241,13 +241,13 @@ def test_a_shape_that_another_thread_is_compiling_is_waited_for(side: str) -> No
     shapes = SlowShapes({"Name": {"type": "string"}})
     compiler = ShapeCompiler(shapes)
     arguments: tuple[Any, ...] = ("x", "", []) if side == "checker" else ("x",)
-    found: list[Any] = []
+    results: list[Any] = []
 
     def compile_and_use() -> None:
         try:
-            found.append(getattr(compiler, side)("Name")(*arguments))
+            results.append(getattr(compiler, side)("Name")(*arguments))
         except RecursionError as error:
-            found.append(error)
+            results.append(error)
 
     threads = [threading.Thread(target=compile_and_use) for _ in range(2)]
     threads[0].start()
@@ -258,4 +258,4 @@ def test_a_shape_that_another_thread_is_compiling_is_waited_for(side: str) -> No
     shapes.go_on.set()
     for thread in threads:
         thread.join()
-    assert found == ["x", "x"]
+    assert results == ["x", "x"]

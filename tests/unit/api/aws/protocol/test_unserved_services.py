@@ -39,8 +39,8 @@ class Sent:
             sent.append(message)
 
         asyncio.run(self._app(scope, receive, send))
-        found: Any = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
-        return AWSResponse(request.url, sent[0]["status"], found, Body(sent[1]["body"]))
+        result: Any = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
+        return AWSResponse(request.url, sent[0]["status"], result, Body(sent[1]["body"]))
 
 
 def client(service: str, **config: Any) -> Any:

@@ -149,8 +149,8 @@ class Caller:
         registry = {"RegistryName": "r"}
         answer: dict[str, Any] = {}
         for name, data_format, text in (("j", "JSON", DEFINITIONS[4]), ("s", "AVRO", AVRO)):
-            wanted = {"SchemaName": name, "DataFormat": data_format, "SchemaDefinition": text, "Compatibility": "BACKWARD"}
-            self.call("CreateSchema", {"RegistryId": registry, **wanted})
+            expected = {"SchemaName": name, "DataFormat": data_format, "SchemaDefinition": text, "Compatibility": "BACKWARD"}
+            self.call("CreateSchema", {"RegistryId": registry, **expected})
             schema = {"SchemaId": {**registry, "SchemaName": name}, "SchemaVersionNumber": {"LatestVersion": True}}
             answer = self.call("GetSchemaVersion", schema)[1]
         return str(answer.get("SchemaVersionId", uuid4()))
@@ -229,7 +229,7 @@ def test_any_bytes(caller: Caller, operation: str, body: bytes) -> None:
 @pytest.mark.parametrize("data_format", ["AVRO", "JSON", "PROTOBUF"])
 @pytest.mark.parametrize("text", [*DEFINITIONS, "9" * 5_000, '{"a":' * 30_000, "\ufeff" + AVRO])
 def test_definitions(caller: Caller, data_format: str, text: str) -> None:
-    wanted = {"DataFormat": data_format, "SchemaDefinition": text}
-    documented("CheckSchemaVersionValidity", *caller.call("CheckSchemaVersionValidity", wanted))
+    expected = {"DataFormat": data_format, "SchemaDefinition": text}
+    documented("CheckSchemaVersionValidity", *caller.call("CheckSchemaVersionValidity", expected))
     name = f"n{uuid4().hex[:8]}"
-    documented("CreateSchema", *caller.call("CreateSchema", {"SchemaName": name, "Compatibility": "FULL_ALL", **wanted}))
+    documented("CreateSchema", *caller.call("CreateSchema", {"SchemaName": name, "Compatibility": "FULL_ALL", **expected}))

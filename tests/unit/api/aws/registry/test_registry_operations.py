@@ -64,11 +64,11 @@ def test_metadata(stored: SimpleNamespace) -> None:
         pair = {"MetadataKey": "k", "MetadataValue": value}
         put = glue.put_schema_version_metadata(SchemaVersionId=stored.id, MetadataKeyValue=pair)
         assert (put["LatestVersion"], put["VersionNumber"], put["MetadataValue"]) == (True, 1, value)
-    found = glue.query_schema_version_metadata(
+    result = glue.query_schema_version_metadata(
         SchemaId=SCHEMA, SchemaVersionNumber={"VersionNumber": 1}, MetadataList=[{"MetadataKey": "k"}]
     )["MetadataInfoMap"]["k"]
-    assert found["MetadataValue"] == "2"
-    assert [item["MetadataValue"] for item in found["OtherMetadataValueList"]] == ["1"]
+    assert result["MetadataValue"] == "2"
+    assert [item["MetadataValue"] for item in result["OtherMetadataValueList"]] == ["1"]
     refused(
         glue.put_schema_version_metadata, "AlreadyExistsException", "k=1", SchemaVersionId=stored.id,
         MetadataKeyValue={"MetadataKey": "k", "MetadataValue": "1"},

@@ -33,8 +33,10 @@ def test_glues_clients_get_a_definition_with_its_references_resolved(stored: Sim
     fields = parsed["fields"]
     assert [field["type"] for field in fields] == [{**json.loads(V1), "name": "R"}, "R"]
     for text in (order, read["SchemaDefinition"]):
-        found = glue.get_schema_by_definition(SchemaId={**SCHEMA, "SchemaName": "order"}, SchemaDefinition=text)
-        assert found["SchemaVersionId"] == made["SchemaVersionId"]
+        schema_by_definition = glue.get_schema_by_definition(
+            SchemaId={**SCHEMA, "SchemaName": "order"}, SchemaDefinition=text
+        )
+        assert schema_by_definition["SchemaVersionId"] == made["SchemaVersionId"]
 
 
 def test_the_order_of_calls_of_aws_java_serde(glue: Any) -> None:
@@ -60,8 +62,11 @@ def test_the_order_of_calls_of_aws_java_serde(glue: Any) -> None:
         MetadataKeyValue={"MetadataKey": "x-amz-meta-transport", "MetadataValue": "topic"},
     )
     respelled = json.dumps(json.loads(V2), indent=3, sort_keys=True)
-    found = glue.get_schema_by_definition(SchemaId=key, SchemaDefinition=respelled)
-    assert (found["SchemaVersionId"], found["Status"]) == (registered["SchemaVersionId"], "AVAILABLE")
+    schema_by_definition = glue.get_schema_by_definition(SchemaId=key, SchemaDefinition=respelled)
+    assert (schema_by_definition["SchemaVersionId"], schema_by_definition["Status"]) == (
+        registered["SchemaVersionId"],
+        "AVAILABLE",
+    )
 
 
 def test_versions(stored: SimpleNamespace) -> None:
@@ -156,8 +161,11 @@ def test_every_operation_on_versions_serves_the_other_formats(glue: Any, data_fo
         SchemaDefinition=PERSON[data_format],
     )  # fmt: skip
     spaced = PERSON[data_format].replace(" ", "  ").replace(",", " ,\n")
-    found = glue.get_schema_by_definition(SchemaId=schema, SchemaDefinition=spaced)
-    assert (found["SchemaVersionId"], found["DataFormat"]) == (first["SchemaVersionId"], data_format)
+    schema_by_definition = glue.get_schema_by_definition(SchemaId=schema, SchemaDefinition=spaced)
+    assert (schema_by_definition["SchemaVersionId"], schema_by_definition["DataFormat"]) == (
+        first["SchemaVersionId"],
+        data_format,
+    )
     second = glue.register_schema_version(SchemaId=schema, SchemaDefinition=WIDER[data_format])
     assert (second["VersionNumber"], second["Status"]) == (2, "AVAILABLE")
     third = glue.register_schema_version(SchemaId=schema, SchemaDefinition=BROKEN_TYPE[data_format])
