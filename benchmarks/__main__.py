@@ -1,5 +1,6 @@
-"""Runs the benchmarks named as arguments (all by default) and writes ``bench-results.md`` after each."""
+"""Runs benchmarks and writes ``bench-results.md`` after each: ``python -m benchmarks --help``."""
 
+import argparse
 import sys
 import traceback
 from collections.abc import Sequence
@@ -8,13 +9,26 @@ from pathlib import Path
 
 from benchmarks.timing import Row
 
-__all__ = ["SUITES", "main", "table"]
+__all__ = ["SUITES", "main", "measure", "table"]
 
 SUITES = ("serdes", "registry", "durability", "scale", "catalog", "sql", "tpch", "decode", "pipeline", "compact")
 _RESULTS = "bench-results.md"
 
 
-def main(suites: Sequence[str]) -> int:
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the suites that the command line names, or all. An unknown one exits with 2 before the first is run."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks",
+        description=f"Runs benchmarks, prints a ratio for each figure, and writes them to {_RESULTS} after each suite.",
+        epilog="PENSTOCK_BENCH_SMALL=1 runs each as small as it can be, to see that it runs.",
+    )
+    parser.add_argument(
+        "suites", nargs="*", choices=SUITES, metavar="suite", help=f"one of {', '.join(SUITES)}; all without one"
+    )
+    return measure(parser.parse_args(arguments).suites or SUITES)
+
+
+def measure(suites: Sequence[str]) -> int:
     """Print the rows of each suite and write the table after it. Return 1 if a suite failed, after the others have run."""
     rows: list[Row] = []
     failed: list[str] = []
@@ -43,4 +57,4 @@ def table(rows: Sequence[Row]) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:] or SUITES))
+    sys.exit(main())

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from benchmarks.__main__ import main, table
+from benchmarks.__main__ import SUITES, main, measure, table
 from benchmarks.timing import Row
 
 
@@ -33,7 +33,7 @@ def test_a_suite_that_fails_loses_no_rows_of_others(
     }
     for name, run in suites.items():
         monkeypatch.setitem(sys.modules, f"benchmarks.{name}", SimpleNamespace(run=run))
-    assert main(list(suites)) == 1
+    assert measure(list(suites)) == 1
     assert at_failure == [table([row("one")])]
     assert results.read_text() == table([row("one"), row("two"), row("three")])
     errors = capsys.readouterr().err
@@ -44,4 +44,29 @@ def test_a_suite_that_fails_loses_no_rows_of_others(
 def test_a_run_whose_suites_all_end_succeeds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(sys.modules, "benchmarks.only", SimpleNamespace(run=lambda: [row("one")]))
-    assert main(["only"]) == 0
+    assert measure(["only"]) == 0
+
+
+def test_help_names_every_suite_and_runs_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as ended:
+        main(["--help"])
+    assert ended.value.code == 0
+    output = capsys.readouterr().out
+    assert [suite for suite in SUITES if suite not in output] == []
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_unknown_suite_is_refused_before_the_first_is_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as ended:
+        main(["serdes", "no-such-suite"])
+    assert ended.value.code == 2
+    errors = capsys.readouterr().err
+    assert "no-such-suite" in errors
+    assert [suite for suite in SUITES if suite not in errors] == []
+    assert not list(tmp_path.iterdir())
