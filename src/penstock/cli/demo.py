@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
+from penstock.cli.options import FOLDER
 from penstock.demo.console import Steps
 from penstock.demo.report import Outcome, report_lines
 from penstock.demo.scenario import STEPS, Demo
@@ -22,7 +23,7 @@ __all__ = ["command"]
 @click.option("--keep", is_flag=True, help="Leave the platform running, with all data, after the demo.")
 @click.option(
     "--home",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=FOLDER,
     help="An empty folder for the platform. [default: .penstock-demo]",
 )
 def command(records: int | None, keep: bool, home: Path | None) -> None:

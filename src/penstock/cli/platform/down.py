@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from penstock.cli.platform.homes import home_option
+from penstock.cli.options import home_option
 from penstock.errors import EnvironmentProblem
 from penstock.local.instance import Instance, process_started
 from penstock.local.platform import home_at

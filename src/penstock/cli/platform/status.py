@@ -11,7 +11,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from penstock.cli.platform.homes import home_option
+from penstock.cli.options import home_option
 from penstock.errors import EnvironmentProblem
 from penstock.local.instance import Instance, PlatformState
 from penstock.local.platform import Part, home_at, parts_of

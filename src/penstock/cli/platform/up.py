@@ -20,9 +20,9 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from penstock.cli.options import FILE, home_option
 from penstock.cli.platform.fetch import fetch_shown
-from penstock.cli.platform.homes import home_option
-from penstock.cli.server.options import issuer_keys, kept_audit_options, kept_caller_options
+from penstock.cli.server.options import issuer_keys, remembered_audit_options, remembered_caller_options
 from penstock.errors import EnvironmentProblem, InvalidInput
 from penstock.interpreter import python_module
 from penstock.local.artefacts import cache_folder
@@ -38,7 +38,6 @@ __all__ = ["command"]
 _DETACHED_TIMEOUT = 300  # seconds; each part has a shorter timeout of its own
 # The last line of a start's output, after which a detached start returns.
 _LAST_LINE = "To stop it:"
-_FILE = click.Path(path_type=Path, dir_okay=False)
 _PORT = click.IntRange(1, 65535)
 
 
@@ -56,14 +55,14 @@ def _region(_context: click.Context, _option: click.Parameter, value: str | None
 @click.option("--controller-port", type=_PORT, help="Port of Kafka's controller, used by the broker alone. [default: 8753]")
 @click.option("--host", help="Address or name to listen on, which clients use. [default: 127.0.0.1]")
 @click.option("--tls/--no-tls", default=None, help="TLS for server, S3 endpoint and broker, with an authority of the home.")
-@click.option("--tls-certificate", type=_FILE, help="Use this PEM certificate and its chain instead.")
-@click.option("--tls-key", type=_FILE, help="The certificate's private key, PEM without a password.")
+@click.option("--tls-certificate", type=FILE, help="Use this PEM certificate and its chain instead.")
+@click.option("--tls-key", type=FILE, help="The certificate's private key, PEM without a password.")
 @click.option(
-    "--tls-authority", type=_FILE, help="The authority of that certificate, for clients. [the system's authorities]"
+    "--tls-authority", type=FILE, help="The authority of that certificate, for clients. [the system's authorities]"
 )
 @click.option("--mtls-port", type=_PORT, help="Port of a broker listener where clients log in by certificate.")
 @click.option(
-    "--mtls-authority", type=_FILE, help="The authority of client certificates. [the home's: see 'penstock certificate']"
+    "--mtls-authority", type=FILE, help="The authority of client certificates. [the home's: see 'penstock certificate']"
 )
 @click.option("--allowed-host", multiple=True, help="A further host name to answer; .example.com means all subdomains.")
 @click.option(
@@ -82,9 +81,9 @@ def _region(_context: click.Context, _option: click.Parameter, value: str | None
     default=None,
     help="Where this machine has no sandbox, give jobs the rights of this user; for one account.",
 )
-@kept_caller_options
+@remembered_caller_options
 @click.option("--no-oidc-keys", is_flag=True, help="Remove the issuers' keys from the home.")
-@kept_audit_options
+@remembered_audit_options
 @click.option("--region", callback=_region, help="AWS region of the platform. [default: us-east-1]")
 @click.option(
     "--workers", type=click.IntRange(1, 64), default=1, show_default=True, help="Number of worker processes of the server."
@@ -108,7 +107,7 @@ def command(  # noqa: PLR0917 - click passes options by name
     no_auth: bool,
     oidc_keys: tuple[str, ...],
     no_oidc_keys: bool,
-    **kept: Any,
+    **remembered: Any,
 ) -> None:
     """Start the Kafka broker, the S3 endpoint and the server. An existing home resumes with all its data.
 
@@ -122,9 +121,9 @@ def command(  # noqa: PLR0917 - click passes options by name
         "s3_port": s3_port,
         "kafka_port": kafka_port,
         "controller_port": controller_port,
-        **{name: _setting(value) for name, value in kept.items() if name not in {"allowed_host", "jobs_connect"}},
-        "jobs_connect": ",".join(map(str, kept["jobs_connect"])) or None,
-        "allowed_hosts": ",".join(kept["allowed_host"]) or None,
+        **{name: _setting(value) for name, value in remembered.items() if name not in {"allowed_host", "jobs_connect"}},
+        "jobs_connect": ",".join(map(str, remembered["jobs_connect"])) or None,
+        "allowed_hosts": ",".join(remembered["allowed_host"]) or None,
         "oidc_keys": _issuers(oidc_keys, forget=no_oidc_keys),
     }
     if given["tls_certificate"] and given["tls"] is None:

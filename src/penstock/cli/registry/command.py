@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
+from penstock.cli.options import PATH
 from penstock.cli.registry.differences import raise_differences
 from penstock.cli.server.stores import store_options
 from penstock.client.confluent import ConfluentClient
@@ -22,7 +23,7 @@ def command() -> None:
 
 
 @command.command("export")
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=PATH)
 @click.option("--registry", metavar="NAME", help="Export only this registry.")
 @click.option("--from-glue", is_flag=True, help="Export the live Glue registry that AWS's variables and profiles name.")
 @store_options
@@ -50,7 +51,7 @@ def audit_command(*, resource: str | None, count: int, as_json: bool, home: Path
 
 
 @command.command("import")
-@click.argument("file", type=click.Path(path_type=Path), required=False)
+@click.argument("file", type=PATH, required=False)
 @click.option("--from-glue", is_flag=True, help="Copy the live Glue registry that AWS's variables and profiles name.")
 @click.option("--registry", metavar="NAME", help="Copy only this one of Glue's registries.")
 @click.option("--from-confluent", "source", metavar="URL", help="Copy the live registry with Confluent's API at this URL.")

@@ -8,7 +8,7 @@ import click
 
 from penstock.cli.schema.diff import diff
 from penstock.cli.schema.files import problems_end_with_two, read_definition, read_reference
-from penstock.cli.schema.options import RULES, output_options, reference_option, registry_options, rules_option
+from penstock.cli.schema.options import RULES, output_option, reference_option, registry_options, rules_option
 from penstock.cli.schema.report import report_json, report_text
 from penstock.cli.streams.broker_options import broker_options
 from penstock.client.check import CheckedDefinition, check_definition
@@ -36,7 +36,7 @@ def command() -> None:
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False, allow_dash=True))
 @registry_options
 @click.option("--schema-name", required=True, help="The schema whose next version the definition would be.")
-@output_options
+@output_option
 @click.option("--mode", type=click.Choice(list(CompatibilityMode)), help="Compatibility mode; default the schema's own.")
 @rules_option
 @click.option(

@@ -10,7 +10,7 @@ import click
 
 from penstock.cli.schema.diff_report import DiffSide, diff_json, diff_text
 from penstock.cli.schema.files import problems_end_with_two, read_definition, read_reference
-from penstock.cli.schema.options import RULES, output_options, reference_option, registry_options, rules_option
+from penstock.cli.schema.options import RULES, output_option, reference_option, registry_options, rules_option
 from penstock.client.registry import RegistryClient
 from penstock.client.versions import LATEST, find_version, names_version
 from penstock.errors import InvalidInput
@@ -30,7 +30,7 @@ _DIFFERENT = 1
 @click.argument("new", default=LATEST)
 @registry_options
 @click.option("--schema-name", help="The schema of the versions OLD and NEW; not needed for version ids.")
-@output_options
+@output_option
 @rules_option
 @click.option("--data-format", type=click.Choice(sorted(FORMATS)), help="Format of two files whose names do not show it.")
 @reference_option("the two refer")

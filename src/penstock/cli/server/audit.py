@@ -11,7 +11,7 @@ import orjson
 from penstock import durable
 from penstock.access.audit.event import OUTCOMES
 from penstock.access.audit.reading import Wanted, broken_chains, matching, unexported
-from penstock.cli.platform.homes import home_option
+from penstock.cli.options import FILE, home_option
 from penstock.cli.streams.broker_options import broker_options
 from penstock.errors import DataProblem, EnvironmentProblem, InvalidInput
 from penstock.settings.home import Home
@@ -62,7 +62,7 @@ def verify_command(*, home: Path | None) -> None:
 
 @command.command("export")
 @home_option
-@click.option("--to", "file", type=click.Path(path_type=Path, dir_okay=False), help="The file to append to.")
+@click.option("--to", "file", type=FILE, help="The file to append to.")
 @click.option("--to-topic", "topic", metavar="TOPIC", help="The Kafka topic to write to.")
 @broker_options(required=False)
 def export_command(*, home: Path | None, file: Path | None, topic: str | None, **options: Any) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from penstock.cli.options import PATH
 from penstock.cli.server.stores import opened_store, store_options
 from penstock.store.sql.backup import back_up
 from penstock.store.sql.database import Database
@@ -14,7 +15,7 @@ __all__ = ["command"]
 
 
 @click.command("backup")
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=PATH)
 @store_options
 def command(file: Path, home: Path | None, store_url: str | None) -> None:
     """Copy the store into FILE, while servers run.

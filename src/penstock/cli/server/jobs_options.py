@@ -1,21 +1,19 @@
 """Options of ``penstock serve`` about the runs of jobs."""
 
 import os
-from collections.abc import Callable, Mapping
-from pathlib import Path
-from typing import Any, TypeVar
+from collections.abc import Mapping
+from typing import Any
 from urllib.parse import urlsplit
 
 import click
 
+from penstock.cli.options import PATH, option_group
 from penstock.local.artefacts import cache_folder
 from penstock.settings.home import Home
 from penstock.settings.jobs import JobsSettings
 
 __all__ = ["jobs_options", "jobs_settings"]
 
-F = TypeVar("F", bound=Callable[..., object])
-_PATH = click.Path(path_type=Path)
 _OPTIONS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("--jobs/--no-jobs", {"default": False, "show_default": True, "help": "Run Glue's jobs, each in a sandbox."}),
     ("--jobs-master", {"default": "local[*]", "show_default": True, "help": "Spark's master for jobs."}),
@@ -44,7 +42,7 @@ _OPTIONS: tuple[tuple[str, dict[str, Any]], ...] = (
     ),
     (
         "--jobs-read",
-        {"type": _PATH, "multiple": True, "help": "File or folder of this machine that jobs may read. Repeatable."},
+        {"type": PATH, "multiple": True, "help": "File or folder of this machine that jobs may read. Repeatable."},
     ),
     (
         "--jobs-python-index",
@@ -69,7 +67,7 @@ _OPTIONS: tuple[tuple[str, dict[str, Any]], ...] = (
     ),
     (
         "--jobs-scratch",
-        {"type": _PATH, "default": "/var/tmp", "show_default": True, "help": "Parent folder of the files of such users."},  # noqa: S108
+        {"type": PATH, "default": "/var/tmp", "show_default": True, "help": "Parent folder of the files of such users."},  # noqa: S108
     ),
     (
         "--jobs-lake-folder",
@@ -88,20 +86,17 @@ _OPTIONS: tuple[tuple[str, dict[str, Any]], ...] = (
 )
 
 
-def jobs_options(command: F) -> F:
-    """Add the options that :func:`jobs_settings` reads."""
-    for name, about in reversed(_OPTIONS):
-        command = click.option(name, **about)(command)
-    return command
+jobs_options = option_group(*(click.option(name, **about) for name, about in _OPTIONS))
+"""The options that :func:`jobs_settings` reads."""
 
 
 def jobs_settings(options: dict[str, Any]) -> JobsSettings | None:
-    """Take the values of :func:`jobs_options` out of ``options``, and return the settings; None without ``--jobs``."""
+    """Take the values of :data:`jobs_options` out of ``options``, and return the settings; None without ``--jobs``."""
     own = {name: options.pop(name) for name in [*options] if name == "jobs" or name.startswith("jobs_")}
     if not own["jobs"]:
         return None
     home = Home.at(options["home"], os.environ)
-    kept = (home.config_file, home.root / "store", home.audit, home.kafka, home.tls, home.logs, home.run, home.jobs)
+    own_paths = (home.config_file, home.root / "store", home.audit, home.kafka, home.tls, home.logs, home.run, home.jobs)
     lakes = (options["lake"] or home.lake, options["account_lakes"] or home.account_lakes)
     return JobsSettings(
         folder=home.jobs.absolute(),
@@ -109,8 +104,8 @@ def jobs_settings(options: dict[str, Any]) -> JobsSettings | None:
         at_once=own["jobs_at_once"],
         environment=own["jobs_environment"],
         connect=own["jobs_connect"],
-        readable=tuple(item.absolute() for item in own["jobs_read"]),
-        private=tuple(lake.absolute() for lake in (*kept, *lakes, options["master_key_file"] or home.master_key_file)),
+        readable=tuple(path.absolute() for path in own["jobs_read"]),
+        private=tuple(path.absolute() for path in (*own_paths, *lakes, options["master_key_file"] or home.master_key_file)),
         users=_users(own["jobs_user"]),
         own_users=own["jobs_users"],
         scratch=own["jobs_scratch"].absolute(),

@@ -1,39 +1,24 @@
 """Options of commands that listen: TLS, and what is refused on a network without an explicit option."""
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import click
 
+from penstock.cli.options import FILE, option_group
 from penstock.settings.tls import TlsFiles
 
 __all__ = ["listen_options", "tls_files"]
 
-_FILE = click.Path(path_type=Path, dir_okay=False)
-
-
-def listen_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options to ``command``; :func:`tls_files` reads the first three."""
-    for option in reversed(
-        (
-            click.option("--tls-certificate", type=_FILE, help="Serve TLS with this PEM certificate and its chain."),
-            click.option("--tls-key", type=_FILE, help="The certificate's private key, PEM without a password."),
-            click.option(
-                "--tls-client-authority", type=_FILE, help="Accept only clients with a certificate of these authorities."
-            ),
-            click.option(
-                "--allowed-host", multiple=True, help="A further host name to answer; .example.com means all subdomains."
-            ),
-            click.option(
-                "--insecure-plain-http",
-                is_flag=True,
-                help="Listen without TLS on a network, where others can read the traffic.",
-            ),
-        )
-    ):
-        command = option(command)
-    return command
+listen_options = option_group(
+    click.option("--tls-certificate", type=FILE, help="Serve TLS with this PEM certificate and its chain."),
+    click.option("--tls-key", type=FILE, help="The certificate's private key, PEM without a password."),
+    click.option("--tls-client-authority", type=FILE, help="Accept only clients with a certificate of these authorities."),
+    click.option("--allowed-host", multiple=True, help="A further host name to answer; .example.com means all subdomains."),
+    click.option(
+        "--insecure-plain-http", is_flag=True, help="Listen without TLS on a network, where others can read the traffic."
+    ),
+)
+"""The options of a port; :func:`tls_files` reads the first three."""
 
 
 def tls_files(certificate: Path | None, key: Path | None, client_authority: Path | None = None) -> TlsFiles | None:

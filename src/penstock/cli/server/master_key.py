@@ -1,13 +1,14 @@
 """``penstock master-key``: lists, adds, rotates and removes the keys that encrypt secrets at rest."""
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 import click
 
+from penstock.cli.options import PATH, option_group
 from penstock.cli.server.stores import opened_store, store_options
 from penstock.settings.home import Home
 
@@ -16,12 +17,9 @@ if TYPE_CHECKING:
 
 __all__ = ["command"]
 
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-def _options(command: F) -> F:
-    file = click.option("--master-key-file", type=click.Path(path_type=Path), help="The key file. [master.key in the home]")
-    return store_options(file(command))
+_options = option_group(
+    store_options, click.option("--master-key-file", type=PATH, help="The key file. [master.key in the home]")
+)
 
 
 @click.group("master-key")

@@ -3,10 +3,11 @@
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
+from penstock.cli.options import PATH, option_group
 from penstock.cli.server.listen_options import tls_files
 from penstock.names import DEFAULT_ACCOUNT, DEFAULT_REGION
 from penstock.settings.addresses import is_loopback
@@ -17,62 +18,90 @@ __all__ = [
     "audit_options",
     "caller_options",
     "issuer_keys",
-    "kept_audit_options",
-    "kept_caller_options",
     "rate_option",
+    "remembered_audit_options",
+    "remembered_caller_options",
     "settings_of",
     "state_options",
 ]
 
-F = TypeVar("F", bound=Callable[..., object])
+Declared = tuple[str, Any, object, str]  # names, type, default, help
 
-_AUDIT: tuple[tuple[str, Any, object, str], ...] = (
+_AUDIT: tuple[Declared, ...] = (
     ("--audit-log/--no-audit-log", bool, True, "Write every decision to audit/ of the home."),
     ("--audit-reads/--no-audit-reads", bool, True, "Record allowed reads, too."),
     ("--audit-keep-days", click.IntRange(1), 90, "Days to keep records."),
     ("--audit-keep-mb", click.IntRange(16), 1024, "MB of records to keep."),
 )
-_RATE: tuple[str, Any, object, str] = (
+_RATE: Declared = (
     "--requests-per-second",
     click.FloatRange(0),
     DEFAULT_REQUESTS_PER_SECOND,
     "Limit per access key; 0 means no limit.",
 )
-_CALLERS: tuple[tuple[str, Any, object, str], ...] = (
+_CALLERS: tuple[Declared, ...] = (
     _RATE,
     ("--min-free-mb", click.IntRange(0), 64, "Free disk space, in MB, that /readyz requires."),
     ("--access-log/--no-access-log", bool, True, "Write one JSON line per request to standard error."),
 )
 
 
-def state_options(command: F) -> F:
-    """Add the options of a server's state, account and region; :func:`settings_of` reads the values."""
-    path, region, account = click.Path(path_type=Path), DEFAULT_REGION, DEFAULT_ACCOUNT
-    for option in reversed(
-        (
-            click.option("--home", type=path, envvar="PENSTOCK_HOME", help="Folder of the state. [.penstock]"),
-            click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on."),
-            click.option(
-                "--region", envvar="AWS_REGION", default=region, show_default=True, help="AWS region of the server."
-            ),
-            click.option(
-                "--account", default=account, show_default=True, callback=_account, help="Account id, twelve digits."
-            ),
-            click.option("--store-url", envvar="PENSTOCK_STORE_URL", help="SQLAlchemy URL. [SQLite in the home]"),
-            click.option("--lake", type=path, help="Folder of the first account's buckets. [lake/ in the home]"),
-            click.option("--account-lakes", type=path, help="Further accounts' lakes. [lakes/ in the home]"),
-            click.option("--master-key-file", type=path, help="Key that encrypts secrets at rest. [master.key in the home]"),
-            click.option(
-                "--auth/--no-auth", default=True, help="--no-auth allows every request without authentication: for trials."
-            ),
-        )
-    ):
-        command = option(command)
-    return command
+def _option(declared: Declared) -> Callable[[Any], Any]:
+    names, option_type, default, about = declared
+    show = not isinstance(default, bool)
+    return click.option(names, type=option_type, default=default, show_default=show, help=about)
+
+
+def _remembered(declared: Declared) -> Callable[[Any], Any]:
+    """Return the option for a command that remembers its value: None if it is not given."""
+    names, option_type, default, about = declared
+    shown = ("off", "on")[default] if isinstance(default, bool) else default
+    return click.option(names, type=option_type, default=None, help=f"{about} [default: {shown}]")
+
+
+_oidc_keys = click.option(
+    "--oidc-keys",
+    multiple=True,
+    metavar="ISSUER=FILE",
+    help="Public keys (JWKS) of an issuer of web identity tokens, such as a Kubernetes cluster. Repeatable.",
+)
+
+rate_option = _option(_RATE)
+audit_options = option_group(*map(_option, _AUDIT))
+remembered_audit_options = option_group(*map(_remembered, _AUDIT))
+# :func:`issuer_keys` reads the last one.
+caller_options = option_group(*map(_option, _CALLERS), _oidc_keys)
+remembered_caller_options = option_group(*map(_remembered, _CALLERS), _oidc_keys)
+
+
+def _account(_context: click.Context, _option: click.Parameter, value: str) -> str:
+    if len(value) != 12 or not value.isascii() or not value.isdigit():
+        raise click.BadParameter("an account id is twelve digits")
+    return value
+
+
+state_options = option_group(
+    click.option("--home", type=PATH, envvar="PENSTOCK_HOME", help="Folder of the state. [.penstock]"),
+    click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on."),
+    click.option(
+        "--region", envvar="AWS_REGION", default=DEFAULT_REGION, show_default=True, help="AWS region of the server."
+    ),
+    click.option(
+        "--account", default=DEFAULT_ACCOUNT, show_default=True, callback=_account, help="Account id, twelve digits."
+    ),
+    click.option("--store-url", envvar="PENSTOCK_STORE_URL", help="SQLAlchemy URL. [SQLite in the home]"),
+    click.option("--lake", type=PATH, help="Folder of the first account's buckets. [lake/ in the home]"),
+    click.option("--account-lakes", type=PATH, help="Further accounts' lakes. [lakes/ in the home]"),
+    click.option("--master-key-file", type=PATH, help="Key that encrypts secrets at rest. [master.key in the home]"),
+    click.option(
+        "--auth/--no-auth", default=True, help="--no-auth allows every request without authentication: for trials."
+    ),
+)
+"""The options of a server's state, account and region; :func:`settings_of` reads the values."""
 
 
 def settings_of(options: dict[str, Any], **more: Any) -> ServerSettings:
-    """Return the settings of :func:`state_options`, ``listen_options``, :func:`audit_options` and ``--port``.
+    """Return the settings of ``state_options``, ``listen_options``, ``audit_options`` and ``--port``.
 
     ``more`` are fields of :class:`ServerSettings`. Warns on standard error if there is no authentication.
     """
@@ -107,60 +136,9 @@ def settings_of(options: dict[str, Any], **more: Any) -> ServerSettings:
     )
 
 
-def _account(_context: click.Context, _option: click.Parameter, value: str) -> str:
-    if len(value) != 12 or not value.isascii() or not value.isdigit():
-        raise click.BadParameter("an account id is twelve digits")
-    return value
-
-
-def audit_options(command: F) -> F:
-    """Add ``audit_log``, ``audit_reads``, ``audit_keep_days`` and ``audit_keep_mb``."""
-    return _with(command, _AUDIT, kept=False)
-
-
-def kept_audit_options(command: F) -> F:
-    """The same for a command that remembers them: None if one is not given."""
-    return _with(command, _AUDIT, kept=True)
-
-
-def caller_options(command: F) -> F:
-    """Add ``requests_per_second``, ``min_free_mb``, ``access_log`` and ``oidc_keys``, which :func:`issuer_keys` reads."""
-    return _with(_oidc_keys(command), _CALLERS, kept=False)
-
-
-def rate_option(command: F) -> F:
-    """Add ``requests_per_second`` alone."""
-    return _with(command, (_RATE,), kept=False)
-
-
-def kept_caller_options(command: F) -> F:
-    """The same for a command that remembers them: None if one is not given."""
-    return _with(_oidc_keys(command), _CALLERS, kept=True)
-
-
 def issuer_keys(texts: tuple[str, ...]) -> dict[str, Path]:
     """Return files of public keys by issuer; :class:`click.BadParameter` for a text that is not ``ISSUER=FILE``."""
     return dict(map(_issuer_keys, texts))
-
-
-def _with(command: F, options: tuple[tuple[str, Any, object, str], ...], *, kept: bool) -> F:
-    for names, option_type, default, about in reversed(options):
-        shown = ("off", "on")[default] if isinstance(default, bool) else default
-        if kept:
-            command = click.option(names, type=option_type, default=None, help=f"{about} [default: {shown}]")(command)
-        else:
-            show = not isinstance(default, bool)
-            command = click.option(names, type=option_type, default=default, show_default=show, help=about)(command)
-    return command
-
-
-def _oidc_keys(command: F) -> F:
-    return click.option(
-        "--oidc-keys",
-        multiple=True,
-        metavar="ISSUER=FILE",
-        help="Public keys (JWKS) of an issuer of web identity tokens, such as a Kubernetes cluster. Repeatable.",
-    )(command)
 
 
 def _issuer_keys(text: str) -> tuple[str, Path]:

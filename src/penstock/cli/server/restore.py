@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from penstock.cli.options import PATH
 from penstock.cli.server.stores import opened_store, store_options
 from penstock.store.sql.backup import restore
 from penstock.store.sql.database import Database
@@ -14,7 +15,7 @@ __all__ = ["command"]
 
 
 @click.command("restore")
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=PATH)
 @click.option("--replace", is_flag=True, help="Delete the contents of a store that is not empty.")
 @click.option(
     "--ids-above", type=click.IntRange(0), default=0, help="Assign only schema ids above this one. [the highest known]"

@@ -1,12 +1,12 @@
 """The options that give a server Spark, for the statements of work groups that select Spark SQL."""
 
 import os
-from collections.abc import Callable
 from importlib.util import find_spec
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
+from penstock.cli.options import option_group
 from penstock.cli.streams.spark_options import spark_settings
 from penstock.errors import EnvironmentProblem
 from penstock.settings.home import Home
@@ -14,34 +14,22 @@ from penstock.settings.spark_sql import SparkSqlSettings
 
 __all__ = ["spark_sql_options", "spark_sql_settings"]
 
-F = TypeVar("F", bound=Callable[..., object])
-
-
-def spark_sql_options(command: F) -> F:
-    """Add the options that :func:`spark_sql_settings` reads."""
-    for option in reversed(
-        (
-            click.option(
-                "--spark-master",
-                envvar="PENSTOCK_SPARK_MASTER",
-                metavar="MASTER",
-                help="Spark's master for work groups that select Spark SQL, such as local[*], spark://HOST:PORT. [no Spark]",
-            ),
-            click.option("--spark-driver-memory", default="1g", show_default=True, help="Heap of Spark's driver."),
-            click.option(
-                "--spark-conf",
-                multiple=True,
-                metavar="KEY=VALUE|@FILE",
-                help="A setting of Spark, or a file of them. Repeatable.",
-            ),
-        )
-    ):
-        command = option(command)
-    return command
+spark_sql_options = option_group(
+    click.option(
+        "--spark-master",
+        envvar="PENSTOCK_SPARK_MASTER",
+        metavar="MASTER",
+        help="Spark's master for work groups that select Spark SQL, such as local[*], spark://HOST:PORT. [no Spark]",
+    ),
+    click.option("--spark-driver-memory", default="1g", show_default=True, help="Heap of Spark's driver."),
+    click.option(
+        "--spark-conf", multiple=True, metavar="KEY=VALUE|@FILE", help="A setting of Spark, or a file of them. Repeatable."
+    ),
+)
 
 
 def spark_sql_settings(options: dict[str, Any]) -> SparkSqlSettings | None:
-    """Take the options out of ``options``; None without a master.
+    """Take the values of :data:`spark_sql_options` out of ``options``; None without a master.
 
     Fetches Spark's connectors if they are missing. Raises :class:`EnvironmentProblem` without pyspark or Java.
     """

@@ -3,13 +3,14 @@
 import getpass
 import os
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 import click
 
+from penstock.cli.options import PATH, option_group
 from penstock.durable import make_folder
 from penstock.errors import EnvironmentProblem
 from penstock.registry.audit import Actor, acting
@@ -20,16 +21,11 @@ if TYPE_CHECKING:
 
 __all__ = ["opened_store", "store_options"]
 
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-def store_options(command: F) -> F:
-    """Add the options ``--home`` and ``--store-url``, for :func:`opened_store`."""
-    home = click.option(
-        "--home", type=click.Path(path_type=Path), envvar="PENSTOCK_HOME", help="Folder of the state. [.penstock]"
-    )
-    url = click.option("--store-url", envvar="PENSTOCK_STORE_URL", help="URL of the store. [SQLite in the home]")
-    return home(url(command))
+store_options = option_group(
+    click.option("--home", type=PATH, envvar="PENSTOCK_HOME", help="Folder of the state. [.penstock]"),
+    click.option("--store-url", envvar="PENSTOCK_STORE_URL", help="URL of the store. [SQLite in the home]"),
+)
+"""The options of :func:`opened_store`."""
 
 
 @contextmanager

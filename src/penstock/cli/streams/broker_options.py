@@ -1,19 +1,17 @@
 """The options of commands that connect to a Kafka broker; without Kafka's client, which comes with an extra."""
 
 from collections.abc import Callable
-from pathlib import Path
-from typing import TypeVar
 
 import click
 
+from penstock.cli.options import FILE, Command, option_group
+
 __all__ = ["broker_options"]
 
-F = TypeVar("F", bound=Callable[..., object])
 
-
-def broker_options(*, required: bool) -> Callable[[F], F]:
+def broker_options(*, required: bool) -> Callable[[Command], Command]:
     """Add addresses, login and TLS, named as in ``penstock produce``; :mod:`penstock.cli.streams.broker` reads them."""
-    options = [
+    return option_group(
         click.option(
             "-brokers", "--brokers", envvar="PENSTOCK_BROKERS", required=required, help="Bootstrap servers, HOST:PORT[,…]."
         ),
@@ -30,7 +28,7 @@ def broker_options(*, required: bool) -> Callable[[F], F]:
         click.option(
             "--ca-file",
             envvar="PENSTOCK_CA_FILE",
-            type=click.Path(path_type=Path, dir_okay=False),
+            type=FILE,
             help="CA certificates (PEM) to trust.",
         ),
         click.option(
@@ -40,11 +38,4 @@ def broker_options(*, required: bool) -> Callable[[F], F]:
             show_default=True,
             help="Seconds to wait for the broker.",
         ),
-    ]
-
-    def decorate(command: F) -> F:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return decorate
+    )

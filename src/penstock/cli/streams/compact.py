@@ -10,16 +10,10 @@ import click
 import orjson
 from pyspark.sql import SparkSession
 
-from penstock.cli.platform.homes import home_option
+from penstock.cli.options import FILE
 from penstock.cli.signals import stop_on_signals
 from penstock.cli.streams.compact_formats import FormatSink, format_sinks, maintain, report_line
-from penstock.cli.streams.spark_options import (
-    configuration_option,
-    driver_memory_option,
-    lake_option,
-    log_option,
-    master_option,
-)
+from penstock.cli.streams.spark_options import session_options
 from penstock.cli.streams.spark_runs import run_arguments
 from penstock.client.catalog import CatalogClient
 from penstock.errors import InvalidInput, PenstockError
@@ -36,7 +30,7 @@ __all__ = ["command"]
 
 
 @click.command("compact")
-@click.argument("pipeline_file", metavar="[PIPELINE.yaml]", required=False, type=click.Path(path_type=Path, dir_okay=False))
+@click.argument("pipeline_file", metavar="[PIPELINE.yaml]", required=False, type=FILE)
 @click.option("--table", "names", multiple=True, metavar="DATABASE.TABLE", help="A table of the catalog; repeatable.")
 @click.option("--older-than", default="24h", show_default=True, help="Age from which on a partition counts as closed.")
 @click.option(
@@ -49,12 +43,7 @@ __all__ = ["command"]
 @click.option("--every", metavar="DURATION", help="Go on, and compact again after each DURATION, until a signal.")
 @click.option("--dry-run", is_flag=True, help="Only show what would be compacted.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a partition.")
-@master_option
-@lake_option
-@log_option
-@driver_memory_option
-@configuration_option
-@home_option
+@session_options
 def command(  # noqa: PLR0917 - click passes them by name
     pipeline_file: Path | None,
     names: tuple[str, ...],

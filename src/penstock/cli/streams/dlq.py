@@ -10,15 +10,9 @@ from typing import Any
 import click
 import orjson
 
-from penstock.cli.platform.homes import home_option
+from penstock.cli.options import FILE
 from penstock.cli.streams.checkpoint_lock import checkpoint_lock
-from penstock.cli.streams.spark_options import (
-    configuration_option,
-    driver_memory_option,
-    lake_option,
-    log_option,
-    master_option,
-)
+from penstock.cli.streams.spark_options import lake_option, session_options
 from penstock.errors import InvalidInput
 from penstock.pipelines import Pipeline, read_pipeline
 from penstock.settings.home import Home
@@ -28,9 +22,7 @@ __all__ = ["command"]
 
 _PREVIEW = 48  # bytes of a value in the listing
 
-_file = click.argument(
-    "pipeline_file", metavar="[PIPELINE.yaml]", required=False, type=click.Path(path_type=Path, dir_okay=False)
-)
+_file = click.argument("pipeline_file", metavar="[PIPELINE.yaml]", required=False, type=FILE)
 _from = click.option("--from", "location", metavar="LOCATION", help="Another dead-letter table. [default: the pipeline's]")
 _reasons = click.option("--reason", "reasons", multiple=True, metavar="REASON", help="Only this reason; repeatable.")
 _dates = click.option("--date", "dates", multiple=True, metavar="YYYY-MM-DD", help="Only records of this day; repeatable.")
@@ -89,12 +81,7 @@ def show_command(
 @_dates
 @click.option("--limit", type=click.IntRange(1, 100_000_000), default=1_000_000, show_default=True, help="At most so many.")
 @click.option("--dry-run", is_flag=True, help="Only count what would be replayed, replayed letters among it.")
-@master_option
-@lake_option
-@log_option
-@driver_memory_option
-@configuration_option
-@home_option
+@session_options
 def replay_command(
     *,
     pipeline_file: Path | None,

@@ -4,12 +4,13 @@ import json
 import os
 import sys
 from collections.abc import Callable
+from contextlib import AbstractContextManager, closing, nullcontext
 from pathlib import Path
 from typing import IO, Any
 
 import click
 
-from penstock.cli.platform.homes import home_option
+from penstock.cli.options import FILE, FOLDER, home_option
 from penstock.cli.signals import stop_on_signals
 from penstock.client.connection import open_client, translated_errors
 from penstock.errors import DataProblem, InvalidInput, PenstockError
@@ -23,11 +24,8 @@ from penstock.settings.home import Home
 
 __all__ = ["command"]
 
-_log_option = click.option(
-    "--log",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="File for the function's output. [default: standard error]",
-)
+_log_option = click.option("--log", type=FILE, help="File for the function's output. [default: standard error]")
+_file = click.argument("file", metavar="FUNCTION.yaml", type=FILE)
 
 
 @click.group("functions")
@@ -36,12 +34,12 @@ def command() -> None:
 
 
 @command.command("run")
-@click.argument("file", metavar="FUNCTION.yaml", type=click.Path(path_type=Path, dir_okay=False))
+@_file
 @click.option("--once", is_flag=True, help="Process the records that the sources have now, then exit.")
-@click.option("--metrics", type=click.Path(path_type=Path, dir_okay=False), help="File for the counts, as JSON lines.")
+@click.option("--metrics", type=FILE, help="File for the counts, as JSON lines.")
 @click.option(
     "--state",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=FOLDER,
     help="Folder of streams' checkpoints. [default: functions/ of the platform's home]",
 )
 @_log_option
@@ -72,7 +70,7 @@ def run_command(
 
 
 @command.command("invoke")
-@click.argument("file", metavar="FUNCTION.yaml", type=click.Path(path_type=Path, dir_okay=False))
+@_file
 @click.option(
     "--event", "event_file", type=click.File("rb"), help="File with the event, - for standard input. [default: {}]"
 )
@@ -92,12 +90,8 @@ def invoke_command(file: Path, *, event_file: IO[bytes] | None, payload: str | N
             f"The event has {len(text):,} bytes; Lambda accepts {MAX_PAYLOAD:,}.", remedy="Give a smaller one."
         )
     declaration = read_function(file)
-    with _opened(log) as stream:
-        environment = ExecutionEnvironment(declaration.function, stream)
-        try:
-            result = environment.run(text)
-        finally:
-            environment.close()
+    with _opened(log) as stream, closing(ExecutionEnvironment(declaration.function, stream)) as environment:
+        result = environment.run(text)
     click.echo(_shown(result.error if result.error is not None else result.answer))
     if result.error is not None:
         raise DataProblem(
@@ -108,7 +102,7 @@ def invoke_command(file: Path, *, event_file: IO[bytes] | None, payload: str | N
 
 
 @command.command("rotate")
-@click.argument("file", metavar="FUNCTION.yaml", type=click.Path(path_type=Path, dir_okay=False))
+@_file
 @click.option("--once", is_flag=True, help="Do the rotations that are pending now, then exit; with 4 if one failed.")
 @click.option("--every", type=click.FloatRange(1, 3600), default=10.0, show_default=True, help="Seconds between two checks.")
 @_log_option
@@ -118,21 +112,17 @@ def rotate_command(file: Path, *, once: bool, every: float, log: Path | None) ->
     function = declaration.function
     stop = stop_on_signals("the current step", at_once=True)
     failed: list[Rotated] = []
-    with _opened(log) as stream:
-        environment = ExecutionEnvironment(function, stream)
-        try:
-            while not stop.is_set():
-                try:
-                    failed = _rotate_pending(environment, function, stop.is_set)
-                except PenstockError as error:
-                    if once:
-                        raise
-                    # A server that does not answer may come back.
-                    click.echo(f"penstock: {error}", err=True)
-                if once or stop.wait(every):
-                    break
-        finally:
-            environment.close()
+    with _opened(log) as stream, closing(ExecutionEnvironment(function, stream)) as environment:
+        while not stop.is_set():
+            try:
+                failed = _rotate_pending(environment, function, stop.is_set)
+            except PenstockError as error:
+                if once:
+                    raise
+                # A server that does not answer may come back.
+                click.echo(f"penstock: {error}", err=True)
+            if once or stop.wait(every):
+                break
     if once and failed:
         raise DataProblem(
             f"{len(failed)} rotation(s) failed, the first of {failed[0].secret} at {failed[0].failed}: {failed[0].problem}",
@@ -147,19 +137,19 @@ def _rotate_pending(environment: ExecutionEnvironment, function: Function, stop:
     with translated_errors(client, "the secrets to rotate"):
         waiting = list(pending_rotations(client, function))
     for secret, version in waiting:
-        done = rotate(environment, secret, version, stop)
-        if done is None:
+        rotated = rotate(environment, secret, version, stop)
+        if rotated is None:
             break
-        if done.failed is not None:
-            failed.append(done)
-            click.echo(f"{secret} is not rotated: {done.failed} failed: {done.problem}", err=True)
+        if rotated.failed is not None:
+            failed.append(rotated)
+            click.echo(f"{secret} is not rotated: {rotated.failed} failed: {rotated.problem}", err=True)
         else:
             click.echo(f"{secret} is rotated: version {version}.")
     return failed
 
 
 @command.command("check")
-@click.argument("file", metavar="FUNCTION.yaml", type=click.Path(path_type=Path, dir_okay=False))
+@_file
 def check_command(file: Path) -> None:
     """Check the declaration in FUNCTION.yaml, without starting anything or connecting to anything."""
     declaration = read_function(file)
@@ -202,24 +192,12 @@ def _described(mapping: EventSourceMapping) -> str:
     return "; ".join([*parts, *([] if mapping.enabled else ["switched off"])])
 
 
-class _opened:  # noqa: N801 -- used as a function
-    """The function's log: a file, or this process's standard error, which stays open."""
-
-    def __init__(self, path: Path | None) -> None:
-        self._path = path
-        self._file: Any = None
-
-    def __enter__(self) -> IO[bytes]:
-        if self._path is None:
-            stream: IO[bytes] = sys.stderr.buffer
-            return stream
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        self._file = self._path.open("ab")
-        return self._file  # type: ignore[no-any-return]
-
-    def __exit__(self, *_: object) -> None:
-        if self._file is not None:
-            self._file.close()
+def _opened(log: Path | None) -> AbstractContextManager[IO[bytes]]:
+    """Return the function's log: a file, or this process's standard error, which stays open."""
+    if log is None:
+        return nullcontext(sys.stderr.buffer)
+    log.parent.mkdir(parents=True, exist_ok=True)
+    return log.open("ab")
 
 
 def _report(line: str) -> None:

@@ -11,17 +11,9 @@ from typing import Any
 
 import click
 
+from penstock.cli.options import FILE, home_option
 from penstock.cli.platform.fetch import fetch_shown, spark_archive
-from penstock.cli.platform.homes import home_option
-from penstock.cli.streams.spark_options import (
-    configuration_option,
-    driver_memory_option,
-    lake_option,
-    log_option,
-    master_option,
-    spark_setting,
-    spark_settings,
-)
+from penstock.cli.streams.spark_options import session_options, spark_setting, spark_settings
 from penstock.errors import InvalidInput
 from penstock.glue.check.script import check_script, refuse_sure
 from penstock.glue.context.streaming import ONCE
@@ -65,7 +57,7 @@ def command() -> None:
 
 
 @command.command("check")
-@click.argument("script", metavar="SCRIPT.py", type=click.Path(path_type=Path, dir_okay=False))
+@click.argument("script", metavar="SCRIPT.py", type=FILE)
 @click.option("--extra-py-files", default="", metavar="FILE[,FILE]", help="Further files of Python, as of the job.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def check_command(script: Path, extra_py_files: str, as_json: bool) -> None:
@@ -81,16 +73,11 @@ def check_command(script: Path, extra_py_files: str, as_json: bool) -> None:
 
 
 @command.command("run", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
-@click.argument("script", metavar="SCRIPT.py", type=click.Path(path_type=Path, dir_okay=False))
+@click.argument("script", metavar="SCRIPT.py", type=FILE)
 @click.argument("arguments", metavar="[--NAME VALUE]...", nargs=-1, type=click.UNPROCESSED)
-@master_option
 @click.option("--unchecked", is_flag=True, help="Start the script even if the check finds that it cannot succeed.")
 @click.option("--once", is_flag=True, help="Process the records that each stream's source has now, then end the stream.")
-@lake_option
-@log_option
-@driver_memory_option
-@configuration_option
-@home_option
+@session_options
 def run_command(  # noqa: PLR0917 - click passes them by name
     script: Path,
     arguments: tuple[str, ...],
@@ -321,12 +308,7 @@ def _check(script: Path, arguments: Sequence[str]) -> None:
 
 
 @command.command("shell")
-@master_option
-@lake_option
-@log_option
-@driver_memory_option
-@configuration_option
-@home_option
+@session_options
 @click.pass_context
 def shell_command(context: click.Context, /, **options: Any) -> None:
     """Start a Python prompt with a GlueContext at hand: spark, sc and glueContext."""
@@ -336,12 +318,7 @@ def shell_command(context: click.Context, /, **options: Any) -> None:
 
 @command.command("session", hidden=True)
 @click.argument("arguments", metavar="-- [--NAME VALUE]...", nargs=-1, type=click.UNPROCESSED)
-@master_option
-@lake_option
-@log_option
-@driver_memory_option
-@configuration_option
-@home_option
+@session_options
 @click.pass_context
 def session_command(context: click.Context, /, arguments: tuple[str, ...], **options: Any) -> None:
     """Run the process of an interactive session, which asks its server for statements."""

@@ -11,6 +11,7 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from penstock.cli.options import FILE
 from penstock.cli.streams.broker import broker_settings
 from penstock.cli.streams.broker_options import broker_options
 from penstock.client.registry import RegistryClient
@@ -50,7 +51,7 @@ _LINE_SECONDS = 5.0
 @click.option(
     "--file",
     "path",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=FILE,
     help="File of records: CSV, JSON lines or Parquet, also as .gz or .zip.",
 )
 @click.option(

@@ -5,21 +5,16 @@ import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import click
 
-from penstock.cli.platform.homes import home_option
+from penstock.cli.options import FILE, PATH
 from penstock.cli.signals import stop_on_signals
 from penstock.cli.streams.checkpoint_lock import checkpoint_lock
 from penstock.cli.streams.init import short_form, short_options
 from penstock.cli.streams.run_output import RunOutput
-from penstock.cli.streams.spark_options import (
-    configuration_option,
-    driver_memory_option,
-    lake_option,
-    log_option,
-    master_option,
-)
+from penstock.cli.streams.spark_options import session_options
 from penstock.cli.streams.spark_runs import run_arguments
 from penstock.cli.streams.topic_schema import pipeline_of
 from penstock.client.connection import open_client
@@ -39,18 +34,14 @@ __all__ = ["command"]
 
 
 @click.command("run")
-@click.argument("pipeline_file", required=False, metavar="[PIPELINE.yaml|DIRECTORY]", type=click.Path(path_type=Path))
-@master_option
+@click.argument("pipeline_file", required=False, metavar="[PIPELINE.yaml|DIRECTORY]", type=PATH)
 @click.option(
     "--once", is_flag=True, help="Read the records that the topic has now, then exit, whatever trigger is declared."
 )
 @click.option("--dry-run", is_flag=True, help="Only check the declaration, the broker and the registry.")
-@lake_option
-@click.option("--metrics", type=click.Path(path_type=Path, dir_okay=False), help="File for one JSON line per batch.")
+@click.option("--metrics", type=FILE, help="File for one JSON line per batch.")
 @click.option("--metrics-port", type=click.IntRange(0, 65_535), help="Port for Prometheus, at /metrics; 0 takes a free one.")
 @click.option("--metrics-host", default="127.0.0.1", show_default=True, help="Address for Prometheus.")
-@log_option
-@driver_memory_option
 @click.option(
     "--resume-from-ledger", is_flag=True, help="Begin a new checkpoint at the last offsets that the ledger committed."
 )
@@ -59,24 +50,23 @@ __all__ = ["command"]
     type=click.IntRange(0, 1000),
     help="Restarts of Spark's JVM in a row, without a committed batch between. [default: batchMaxRetries]",
 )
-@configuration_option
-@home_option
+@session_options
 def command(  # noqa: PLR0917 - click passes them by name
     pipeline_file: Path | None,
-    master: str,
     once: bool,
     dry_run: bool,
-    lake: Path | None,
     metrics: Path | None,
     metrics_port: int | None,
     metrics_host: str,
-    log: Path | None,
-    driver_memory: str,
     resume_from_ledger: bool,
     jvm_restarts: int | None,
-    configuration: tuple[str, ...],
     home: Path | None,
-    **short: str | None,
+    topic: str | None,
+    table: str | None,
+    schema: str | None,
+    partition_by: str | None,
+    location: str | None,
+    **session: Any,
 ) -> None:
     """Run the pipeline that PIPELINE.yaml declares, all of a DIRECTORY's in one Spark, or one from --topic to --table.
 
@@ -90,23 +80,16 @@ def command(  # noqa: PLR0917 - click passes them by name
         )
     else:
         waits = None if once or dry_run else stop
-        pipelines = (pipeline_of(pipeline_file, short_form(**short), os.environ, waits=waits),)
+        pipelines = (
+            pipeline_of(pipeline_file, short_form(topic, table, schema, partition_by, location), os.environ, waits=waits),
+        )
     if dry_run:
         for pipeline in pipelines:
-            _check(pipeline, lake)
+            _check(pipeline, session["lake"])
         return
     where = Home.at(home, os.environ)
     name = pipeline_file.resolve().name if pipeline_file is not None and together else pipelines[0].name
-    shared = run_arguments(
-        pipelines,
-        name=name,
-        where=where,
-        master=master,
-        lake=lake,
-        log=log,
-        driver_memory=driver_memory,
-        configuration=configuration,
-    )
+    shared = run_arguments(pipelines, name=name, where=where, **session)
     options = RunOptions(
         **shared, once=once, metrics=metrics, resume_from_ledger=resume_from_ledger, stop=stop, jvm_restarts=jvm_restarts
     )

@@ -6,36 +6,19 @@ from pathlib import Path
 
 import click
 
-__all__ = [
-    "configuration_option",
-    "driver_memory_option",
-    "lake_option",
-    "log_option",
-    "master_option",
-    "spark_setting",
-    "spark_settings",
-]
+from penstock.cli.options import FILE, FOLDER, home_option, option_group
+
+__all__ = ["configuration_option", "lake_option", "session_options", "spark_setting", "spark_settings"]
 
 # As Spark's own spark.redaction.regex.
 _SECRET = re.compile(r"secret|password|token|access[.]?key", re.IGNORECASE)
 
-master_option = click.option("--master", default="local[*]", show_default=True, help="Spark's master.")
-
 lake_option = click.option(
     "--lake",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=FOLDER,
     envvar="PENSTOCK_LAKE",
     help="Folder of the embedded lake's buckets, or PENSTOCK_LAKE; without it s3:// is S3.",
 )
-
-log_option = click.option(
-    "--log",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="File for Spark's log. [default: logs/ of the platform's home]",
-)
-
-driver_memory_option = click.option("--driver-memory", default="1g", show_default=True, help="Heap of Spark's driver.")
-
 configuration_option = click.option(
     "--conf",
     "configuration",
@@ -43,6 +26,15 @@ configuration_option = click.option(
     metavar="KEY=VALUE|@FILE",
     help="A Spark setting, or a file of them; repeatable.",
 )
+session_options = option_group(
+    click.option("--master", default="local[*]", show_default=True, help="Spark's master."),
+    lake_option,
+    click.option("--log", type=FILE, help="File for Spark's log. [default: logs/ of the platform's home]"),
+    click.option("--driver-memory", default="1g", show_default=True, help="Heap of Spark's driver."),
+    configuration_option,
+    home_option,
+)
+"""``master``, ``lake``, ``log``, ``driver_memory``, ``configuration`` and ``home``, of commands that start Spark."""
 
 
 def spark_settings(texts: Sequence[str]) -> dict[str, str]:

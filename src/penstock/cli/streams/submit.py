@@ -11,6 +11,7 @@ from typing import Any
 import click
 import pyspark
 
+from penstock.cli.options import FILE
 from penstock.cli.streams.spark_options import configuration_option, spark_settings
 from penstock.client.connection import open_client, translated_errors
 from penstock.errors import EnvironmentProblem, InvalidInput
@@ -25,7 +26,7 @@ __all__ = ["command"]
 
 
 @click.command("submit")
-@click.argument("pipeline_file", metavar="PIPELINE.yaml", type=click.Path(path_type=Path, dir_okay=False))
+@click.argument("pipeline_file", metavar="PIPELINE.yaml", type=FILE)
 @click.option("--master", required=True, help="yarn, k8s://URL, emr-serverless://APPLICATION-ID or glue://JOB-NAME.")
 @click.option(
     "--artefacts",
