@@ -13,6 +13,7 @@ from penstock.local.processes.ports import free_ports
 from penstock.testing.dynamodb import DynamoDBLocal, running_dynamodb
 from penstock.testing.kinesis import KinesisStandIn, running_kinesis
 from penstock.testing.kinesis_server import KinesisServer, running_kinesis_server
+from penstock.testing.stores import S3Store, running_store
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -47,6 +48,13 @@ def kinesis_server() -> Iterator[KinesisServer]:
 def dynamodb() -> Iterator[DynamoDBLocal]:
     """Amazon's DynamoDB Local, empty; ``dynamodb.client()`` is boto3's client."""
     with running_dynamodb() as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def s3_store() -> Iterator[S3Store]:
+    """An S3 store that others wrote, with an empty bucket: S3Proxy, or the one that PENSTOCK_TEST_STORE names."""
+    with running_store(os.environ.get("PENSTOCK_TEST_STORE") or "s3proxy") as running:
         yield running
 
 

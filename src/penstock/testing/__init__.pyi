@@ -16,4 +16,7 @@ from .powerloss import after_power_loss as after_power_loss
 from .server import RunningServer as RunningServer
 from .server import running_server as running_server
 from .server import start_server as start_server
+from .stores import STORES as STORES
+from .stores import running_store as running_store
+from .stores.port import S3Store as S3Store
 from .web_tokens import TokenIssuer as TokenIssuer

@@ -39,7 +39,7 @@ def test_a_bad_line_is_named(line: str) -> None:
 
 
 def test_an_unknown_group_names_the_known_ones(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match=r"no group 'flink'.*kafka, msk-iam, postgresql, s3a, serde, spark"):
+    with pytest.raises(InvalidInput, match=r"no group 'flink'.*kafka, msk-iam, postgresql, s3a, s3proxy, serde, spark"):
         class_path("flink", cache=tmp_path)
 
 
