@@ -277,7 +277,7 @@ class Translation:
             beside=[self._type(item) for item in row.beside(node)] if row.beside is not None else (),
         )
         infer(arguments, call.types)
-        least, most = row.arity
+        least, most = row.bounds
         if isinstance(node, exp.Anonymous) and not (least <= len(arguments) and (most is None or len(arguments) <= most)):
             raise call.unexpected(_expected(row))
         return call
@@ -382,7 +382,7 @@ def _literal(node: exp.Literal) -> Type:
 
 
 def _expected(row: Row) -> str:
-    least, most = row.arity
+    least, most = row.bounds
     if most is None:
         return f"{row.name} with at least {least} arguments"
     count = str(least) if least == most else f"{least} to {most}"

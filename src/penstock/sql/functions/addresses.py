@@ -8,8 +8,8 @@ import re
 from collections.abc import Sequence
 from ipaddress import AddressValueError, IPv4Address, IPv6Address
 
-from penstock.sql.functions.python import each_row, invalid
-from penstock.sql.functions.rows import ArrowFunction, Definition
+from penstock.sql.functions.python import by_row, invalid
+from penstock.sql.functions.rows import Definition
 
 __all__ = ["DEFINITIONS", "address_text"]
 
@@ -68,8 +68,8 @@ def _contains(network: str, value: bytes) -> bool:
 
 
 DEFINITIONS: Sequence[Definition] = [
-    ArrowFunction("trino_address_of_text", ["VARCHAR"], "BLOB", each_row("BLOB", _of_text)),
-    ArrowFunction("trino_address_of_binary", ["BLOB"], "BLOB", each_row("BLOB", _of_binary)),
-    ArrowFunction("trino_address_text", ["BLOB"], "VARCHAR", each_row("VARCHAR", address_text)),
-    ArrowFunction("trino_network_contains", ["VARCHAR", "BLOB"], "BOOLEAN", each_row("BOOLEAN", _contains)),
+    by_row("trino_address_of_text", ["VARCHAR"], "BLOB", _of_text),
+    by_row("trino_address_of_binary", ["BLOB"], "BLOB", _of_binary),
+    by_row("trino_address_text", ["BLOB"], "VARCHAR", address_text),
+    by_row("trino_network_contains", ["VARCHAR", "BLOB"], "BOOLEAN", _contains),
 ]

@@ -4,7 +4,7 @@ An area's module has ``ROWS``, a sequence of rows, and ``DEFINITIONS``, what the
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal
 
 from sqlglot import exp
@@ -119,14 +119,18 @@ Write = Callable[[Call], exp.Expr]
 """Returns the engine's expression for a call."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+Arity = int | tuple[int, int | None]
+"""A number of arguments, or the least and the greatest; None is any number."""
+
+
+@dataclass(frozen=True, slots=True)
 class Row:
     """A function or operator: how it is served, or why not."""
 
     name: str
     """Trino's name in lower case, or the sign of an operator."""
-    arity: tuple[int, int | None] = (0, None)
-    """The least and the greatest number of arguments; None is any number."""
+    _: KW_ONLY
+    arity: Arity = (0, None)
     returns: Returns = None
     node_type: Callable[[exp.Expr], Type | None] | None = None
     """The type of a result that the parser's node tells, such as that of a CAST; it is used instead of ``returns``."""
@@ -150,8 +154,13 @@ class Row:
     kind: Literal["scalar", "aggregate", "window"] = "scalar"
     lambdas: Callable[[Types], Sequence[Types]] | None = None
     """For the types of the arguments that are not lambdas, the types of each lambda's parameters."""
-    distinct: bool = field(default=True)
+    distinct: bool = True
     """Whether an aggregate accepts DISTINCT."""
+
+    @property
+    def bounds(self) -> tuple[int, int | None]:
+        """The least and the greatest number of arguments; None is any number."""
+        return (self.arity, self.arity) if isinstance(self.arity, int) else self.arity
 
     def result(self, call: Call) -> Type | None:
         """Return the type of the result of ``call``."""
@@ -160,12 +169,11 @@ class Row:
         return self.returns(call.types) if callable(self.returns) else self.returns
 
 
-@dataclass(frozen=True, slots=True)
 class Macro:
     """A SQL macro of the engine: ``name`` begins with ``trino_``; one text ``(parameters) AS expression`` an overload."""
 
-    name: str
-    overloads: Sequence[str]
+    def __init__(self, name: str, *overloads: str) -> None:
+        self.name, self.overloads = name, overloads
 
     @property
     def sql(self) -> str:
@@ -190,25 +198,19 @@ class ArrowFunction:
 Definition = Macro | ArrowFunction
 
 
-def same(
-    names: str, arity: tuple[int, int | None] | int = (0, None), returns: Returns = None, **others: Any
-) -> Iterable[Row]:
+def same(names: str, arity: Arity = (0, None), returns: Returns = None, **others: Any) -> Iterable[Row]:
     """Return a row for each of the ``names`` (with blanks between) that the engine's function of that name computes."""
-    bounds = (arity, arity) if isinstance(arity, int) else arity
-    return [Row(name=name, arity=bounds, returns=returns, **others) for name in names.split()]
+    return [Row(name, arity=arity, returns=returns, **others) for name in names.split()]
 
 
-def renamed(
-    name: str, engine: str, arity: tuple[int, int | None] | int = (0, None), returns: Returns = None, **others: Any
-) -> Row:
+def renamed(name: str, engine: str, arity: Arity = (0, None), returns: Returns = None, **others: Any) -> Row:
     """Return the row of a function that the engine's function, or our macro, ``engine`` computes from the same arguments."""
-    bounds = (arity, arity) if isinstance(arity, int) else arity
-    return Row(name=name, arity=bounds, returns=returns, write=lambda call: call.engine(engine, *call.arguments), **others)
+    return Row(name, arity=arity, returns=returns, write=lambda call: call.engine(engine, *call.arguments), **others)
 
 
 def refuse(names: str, why: str, remedy: str | None = None, **others: Any) -> Iterable[Row]:
     """Return a row for each of the ``names`` that is refused."""
-    return [Row(name=name, refused=why, remedy=remedy, **others) for name in names.split()]
+    return [Row(name, refused=why, remedy=remedy, **others) for name in names.split()]
 
 
 def call_engine(name: str, *arguments: exp.Expr) -> exp.Expr:
@@ -222,7 +224,7 @@ def strict(parameters: str, expression: str) -> str:
     return f"({parameters}) AS CASE WHEN {not_null} THEN {expression} END"
 
 
-def fail(code: str, message: str, type_: str = "INTEGER") -> str:
+def fail(message: str, type_: str = "INTEGER", *, code: str = "INVALID_FUNCTION_ARGUMENT") -> str:
     """Return SQL for a macro that fails with Athena's ``code``, as an expression of the engine's type ``type_``.
 
     A cast that cannot succeed, and not the engine's ``error``: that one is volatile, which TRY does not accept.

@@ -280,9 +280,9 @@ def _try_cast(call: Call) -> exp.Expr:
 
 
 ROWS: Sequence[Row] = [
-    Row(name="cast", nodes=(exp.Cast,), node_type=_target, write=_cast, note="Precision of times: at most microseconds."),
-    Row(name="date", arity=(1, 1), returns=DATE, write=lambda call: convert(call, call.arguments[0], call.types[0], DATE)),
-    Row(name="try_cast", nodes=(exp.TryCast,), node_type=_target, write=_try_cast),
+    Row("cast", nodes=(exp.Cast,), node_type=_target, write=_cast, note="Precision of times: at most microseconds."),
+    Row("date", arity=1, returns=DATE, write=lambda call: convert(call, call.arguments[0], call.types[0], DATE)),
+    Row("try_cast", nodes=(exp.TryCast,), node_type=_target, write=_try_cast),
 ]
 
 
@@ -304,27 +304,23 @@ _TEXT_BOUND = (
 def _to_integer(name: str) -> Sequence[Macro]:
     type_ = name.upper()
     return [
-        Macro(f"trino_text_to_{name}", [_strict(_DIGITS, f"CAST(x AS {type_})", type_)]),
+        Macro(f"trino_text_to_{name}", _strict(_DIGITS, f"CAST(x AS {type_})", type_)),
         Macro(
             f"trino_to_{name}",
-            [
-                f"(x) AS CASE WHEN typeof(x) = 'VARCHAR' THEN trino_text_to_{name}(CAST(x AS VARCHAR)) "
-                f"WHEN typeof(x) IN ('DOUBLE', 'FLOAT') THEN CAST(round(CAST(CAST(x AS VARCHAR) AS DOUBLE)) AS {type_}) "
-                f"ELSE CAST(x AS {type_}) END"
-            ],
+            f"(x) AS CASE WHEN typeof(x) = 'VARCHAR' THEN trino_text_to_{name}(CAST(x AS VARCHAR)) "
+            f"WHEN typeof(x) IN ('DOUBLE', 'FLOAT') THEN CAST(round(CAST(CAST(x AS VARCHAR) AS DOUBLE)) AS {type_}) "
+            f"ELSE CAST(x AS {type_}) END",
         ),
     ]
 
 
 def _to_other(name: str, type_: str, pattern: str, cast: str) -> Sequence[Macro]:
     return [
-        Macro(f"trino_text_to_{name}", [_strict(pattern, cast, type_)]),
+        Macro(f"trino_text_to_{name}", _strict(pattern, cast, type_)),
         Macro(
             f"trino_to_{name}",
-            [
-                f"(x) AS CASE WHEN typeof(x) = 'VARCHAR' THEN trino_text_to_{name}(CAST(x AS VARCHAR)) "
-                f"ELSE CAST(x AS {type_}) END"
-            ],
+            f"(x) AS CASE WHEN typeof(x) = 'VARCHAR' THEN trino_text_to_{name}(CAST(x AS VARCHAR)) "
+            f"ELSE CAST(x AS {type_}) END",
         ),
     ]
 
@@ -332,7 +328,7 @@ def _to_other(name: str, type_: str, pattern: str, cast: str) -> Sequence[Macro]
 _FLOAT_CAST = f"CAST(regexp_extract(x, '{_FLOAT}', 1) AS {{}})"
 _TRUE = "lower(x) IN ('t', 'true', '1')"
 
-_UNTYPED = fail("NOT_SUPPORTED", "The type of a value that is cast to varchar is not known", "VARCHAR")
+_UNTYPED = fail("The type of a value that is cast to varchar is not known", "VARCHAR", code="NOT_SUPPORTED")
 
 DEFINITIONS: Sequence[Definition] = [
     *addresses.DEFINITIONS,
@@ -341,45 +337,39 @@ DEFINITIONS: Sequence[Definition] = [
     *_to_other("double", "DOUBLE", _FLOAT, _FLOAT_CAST.format("DOUBLE")),
     *_to_other("real", "FLOAT", _FLOAT, _FLOAT_CAST.format("FLOAT")),
     *_to_other("boolean", "BOOLEAN", "(?i)(t|f|true|false|1|0)", _TRUE),
-    Macro("trino_decimal_text", [_strict(_DECIMAL, "x", "VARCHAR")]),
+    Macro("trino_decimal_text", _strict(_DECIMAL, "x", "VARCHAR")),
     Macro(
         "trino_to_decimal_text",
-        ["(x) AS CASE WHEN typeof(x) = 'VARCHAR' THEN trino_decimal_text(CAST(x AS VARCHAR)) ELSE CAST(x AS VARCHAR) END"],
+        "(x) AS CASE WHEN typeof(x) = 'VARCHAR' THEN trino_decimal_text(CAST(x AS VARCHAR)) ELSE CAST(x AS VARCHAR) END",
     ),
     Macro(
         "trino_text",
-        [
-            "(x) AS CASE typeof(x) WHEN 'DOUBLE' THEN trino_double_text(CAST(CAST(x AS VARCHAR) AS DOUBLE)) "
-            "WHEN 'FLOAT' THEN trino_real_text(CAST(CAST(x AS VARCHAR) AS FLOAT)) "
-            "WHEN 'TIMESTAMP' THEN trino_timestamp_text(CAST(CAST(x AS VARCHAR) AS TIMESTAMP), 3) "
-            "WHEN 'TIMESTAMP WITH TIME ZONE' THEN trino_timestamptz_text(CAST(CAST(x AS VARCHAR) AS TIMESTAMPTZ), 3) "
-            "WHEN 'TIME' THEN trino_time_text(CAST(CAST(x AS VARCHAR) AS TIME), 3) "
-            f"WHEN '{ZONED}' THEN {_UNTYPED} WHEN 'INTERVAL' THEN {_UNTYPED} ELSE CAST(x AS VARCHAR) END"
-        ],
+        "(x) AS CASE typeof(x) WHEN 'DOUBLE' THEN trino_double_text(CAST(CAST(x AS VARCHAR) AS DOUBLE)) "
+        "WHEN 'FLOAT' THEN trino_real_text(CAST(CAST(x AS VARCHAR) AS FLOAT)) "
+        "WHEN 'TIMESTAMP' THEN trino_timestamp_text(CAST(CAST(x AS VARCHAR) AS TIMESTAMP), 3) "
+        "WHEN 'TIMESTAMP WITH TIME ZONE' THEN trino_timestamptz_text(CAST(CAST(x AS VARCHAR) AS TIMESTAMPTZ), 3) "
+        "WHEN 'TIME' THEN trino_time_text(CAST(CAST(x AS VARCHAR) AS TIME), 3) "
+        f"WHEN '{ZONED}' THEN {_UNTYPED} WHEN 'INTERVAL' THEN {_UNTYPED} ELSE CAST(x AS VARCHAR) END",
     ),
     # The engine's to_json would write the numbers inside anew.
     Macro(
         "trino_json_array",
-        [
-            "(items) AS CASE WHEN items IS NOT NULL THEN CAST('[' || array_to_string(list_transform(items, "
-            "lambda item: coalesce(CAST(item AS VARCHAR), 'null')), ',') || ']' AS JSON) END"
-        ],
+        "(items) AS CASE WHEN items IS NOT NULL THEN CAST('[' || array_to_string(list_transform(items, "
+        "lambda item: coalesce(CAST(item AS VARCHAR), 'null')), ',') || ']' AS JSON) END",
     ),
-    Macro("trino_json_or_null", ["(x) AS coalesce(CAST(x AS VARCHAR), 'null')"]),
+    Macro("trino_json_or_null", "(x) AS coalesce(CAST(x AS VARCHAR), 'null')"),
     Macro(
         "trino_json_map",
-        [
-            "(items) AS CASE WHEN items IS NOT NULL THEN CAST('{' || array_to_string(list_transform("
-            "list_sort(list_transform(map_entries(items), lambda item: "
-            "{'key': CAST(struct_extract(item, 'key') AS VARCHAR), "
-            "'value': CAST(struct_extract(item, 'value') AS VARCHAR)})), "
-            "lambda item: CAST(to_json(struct_extract(item, 'key')) AS VARCHAR) || ':' || "
-            "coalesce(struct_extract(item, 'value'), 'null')), ',') || '}' AS JSON) END"
-        ],
+        "(items) AS CASE WHEN items IS NOT NULL THEN CAST('{' || array_to_string(list_transform("
+        "list_sort(list_transform(map_entries(items), lambda item: "
+        "{'key': CAST(struct_extract(item, 'key') AS VARCHAR), "
+        "'value': CAST(struct_extract(item, 'value') AS VARCHAR)})), "
+        "lambda item: CAST(to_json(struct_extract(item, 'key')) AS VARCHAR) || ':' || "
+        "coalesce(struct_extract(item, 'value'), 'null')), ',') || '}' AS JSON) END",
     ),
     Macro(
         "trino_json_double",
-        ["(x) AS CASE WHEN isfinite(x) THEN CAST(trino_double_plain(x) AS JSON) ELSE to_json(trino_double_plain(x)) END"],
+        "(x) AS CASE WHEN isfinite(x) THEN CAST(trino_double_plain(x) AS JSON) ELSE to_json(trino_double_plain(x)) END",
     ),
-    Macro("trino_bounded_text", [_TEXT_BOUND]),
+    Macro("trino_bounded_text", _TEXT_BOUND),
 ]

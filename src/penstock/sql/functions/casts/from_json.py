@@ -15,8 +15,8 @@ from sqlglot import exp
 from penstock.sql.functions.build import cast_to, engine_type, integer, text
 from penstock.sql.functions.java import java_double
 from penstock.sql.functions.json_documents import Number, parse, write
-from penstock.sql.functions.python import each_row, invalid
-from penstock.sql.functions.rows import ArrowFunction, Call, Definition, Macro, call_engine, fail
+from penstock.sql.functions.python import by_row, invalid
+from penstock.sql.functions.rows import Call, Definition, Macro, call_engine, fail
 from penstock.sql.trino_types import VARCHAR, Type
 
 __all__ = ["DEFINITIONS", "nested_from_json", "scalar_from_json"]
@@ -262,7 +262,7 @@ DEFINITIONS: Sequence[Definition] = [
     *(
         Macro(
             f"trino_json_as_{name}",
-            [f"({names}) AS CASE WHEN {test} THEN {_PLAIN} ELSE trino_json_scalar_text(CAST(x AS VARCHAR), kind) END"],
+            f"({names}) AS CASE WHEN {test} THEN {_PLAIN} ELSE trino_json_scalar_text(CAST(x AS VARCHAR), kind) END",
         )
         for name, names, test in (
             ("whole", "x, kind, digits", f"json_type(x) IN ('UBIGINT', 'BIGINT') AND length({_PLAIN}) <= digits"),
@@ -272,21 +272,17 @@ DEFINITIONS: Sequence[Definition] = [
     ),
     Macro(
         "trino_json_string_of",
-        [
-            f"(x) AS CASE coalesce(json_type(x), 'NULL') WHEN 'VARCHAR' THEN {_PLAIN} WHEN 'NULL' THEN NULL ELSE "
-            + fail("INVALID_CAST_ARGUMENT", "Cannot cast JSON that is not a string", "VARCHAR")
-            + " END"
-        ],
+        f"(x) AS CASE coalesce(json_type(x), 'NULL') WHEN 'VARCHAR' THEN {_PLAIN} WHEN 'NULL' THEN NULL ELSE "
+        + fail("Cannot cast JSON that is not a string", "VARCHAR", code="INVALID_CAST_ARGUMENT")
+        + " END",
     ),
-    Macro("trino_json_as_any", ["(x, kind) AS trino_json_scalar_text(CAST(x AS VARCHAR), kind)"]),
+    Macro("trino_json_as_any", "(x, kind) AS trino_json_scalar_text(CAST(x AS VARCHAR), kind)"),
     Macro(
         "trino_json_items",
-        [
-            "(x, kind, whole, path, plain) AS CASE WHEN x IS NULL OR (json_type(x) = whole AND "
-            "list_has_all(plain, json_type(x, path))) THEN x ELSE trino_json_shape(x, kind) END"
-        ],
+        "(x, kind, whole, path, plain) AS CASE WHEN x IS NULL OR (json_type(x) = whole AND "
+        "list_has_all(plain, json_type(x, path))) THEN x ELSE trino_json_shape(x, kind) END",
     ),
-    Macro("trino_json_shape", ["(x, kind) AS CAST(trino_json_shaped(CAST(x AS VARCHAR), kind) AS JSON)"]),
-    ArrowFunction("trino_json_scalar_text", ["VARCHAR", "VARCHAR"], "VARCHAR", each_row("VARCHAR", _scalar)),
-    ArrowFunction("trino_json_shaped", ["VARCHAR", "VARCHAR"], "VARCHAR", each_row("VARCHAR", _shaped)),
+    Macro("trino_json_shape", "(x, kind) AS CAST(trino_json_shaped(CAST(x AS VARCHAR), kind) AS JSON)"),
+    by_row("trino_json_scalar_text", ["VARCHAR", "VARCHAR"], "VARCHAR", _scalar),
+    by_row("trino_json_shaped", ["VARCHAR", "VARCHAR"], "VARCHAR", _shaped),
 ]

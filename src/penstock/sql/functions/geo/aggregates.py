@@ -29,12 +29,7 @@ def _aggregate(function: Function) -> Row:
         return call_engine(function.engine, call.engine("list", call.arguments[0]))
 
     return Row(
-        name=name,
-        arity=(1, 1),
-        returns=GEOMETRY,
-        write=write,
-        kind="aggregate",
-        note="All shapes of a group are in memory at once.",
+        name, arity=1, returns=GEOMETRY, write=write, kind="aggregate", note="All shapes of a group are in memory at once."
     )
 
 

@@ -102,7 +102,7 @@ def _row(name: str, overloads: Sequence[Function]) -> Row:
         return call_engine(function.engine, *map(_argument, call.arguments, call.types, function.parameters))
 
     count = len(overloads[0].parameters)
-    return Row(name=name, arity=(count, count), returns=returns, write=write, note=overloads[0].note)
+    return Row(name, arity=count, returns=returns, write=write, note=overloads[0].note)
 
 
 _HELD = (GEOMETRY, SPHERE, GEOMETRY_ARRAY)

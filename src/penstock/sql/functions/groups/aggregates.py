@@ -30,7 +30,7 @@ def _plain(name: str, engine: str, returns: object, accepts: Callable[[Type], bo
                 raise call.unexpected(f"{name} of another type")
         return call.engine(engine, *call.arguments)
 
-    return Row(name=name, arity=(count, count), returns=returns, write=write, kind="aggregate")  # type: ignore[arg-type]
+    return Row(name, arity=count, returns=returns, write=write, kind="aggregate")  # type: ignore[arg-type]
 
 
 def _first(types: Types) -> Type | None:
@@ -137,7 +137,7 @@ def _extreme(name: str) -> Row:
     def returns(types: Types) -> Type | None:
         return Type.array(types[0]) if len(types) == 2 else types[0]
 
-    return Row(name=name, arity=(1, 2), returns=returns, write=write, kind="aggregate")
+    return Row(name, arity=(1, 2), returns=returns, write=write, kind="aggregate")
 
 
 def _count(call: Call, number: int) -> exp.Expr:
@@ -170,7 +170,7 @@ def _by(name: str, engine: str) -> Row:
     def returns(types: Types) -> Type | None:
         return Type.array(types[0]) if len(types) == 3 else types[0]
 
-    return Row(name=name, arity=(2, 3), returns=returns, write=write, kind="aggregate")
+    return Row(name, arity=(2, 3), returns=returns, write=write, kind="aggregate")
 
 
 # Counts and others
@@ -203,7 +203,7 @@ def _bitwise(name: str, engine: str) -> Row:
             raise call.unexpected(f"{name}(bigint)")
         return call.engine(engine, cast_to(call.arguments[0], "BIGINT"))
 
-    return Row(name=name, arity=(1, 1), returns=BIGINT, write=write, kind="aggregate")
+    return Row(name, arity=1, returns=BIGINT, write=write, kind="aggregate")
 
 
 # Statistics
@@ -217,7 +217,7 @@ def _statistic(name: str, engine: str, count: int = 1, finite: bool = False) -> 
         result = call.engine(engine, *(cast_to(argument, "DOUBLE") for argument in call.arguments))
         return call_engine("trino_finite", result) if finite else result
 
-    return Row(name=name, arity=(count, count), returns=DOUBLE, write=write, kind="aggregate")
+    return Row(name, arity=count, returns=DOUBLE, write=write, kind="aggregate")
 
 
 def _skewness(call: Call) -> exp.Expr:
@@ -236,10 +236,10 @@ def _is_boolean(type_: Type) -> bool:
 
 
 ROWS: Sequence[Row] = [
-    Row(name="count", arity=(0, 1), returns=BIGINT, write=_star_count, kind="aggregate"),
-    Row(name="count_if", arity=(1, 1), returns=BIGINT, write=_count_if, kind="aggregate"),
-    Row(name="sum", arity=(1, 1), returns=_sum_type, write=_sum, kind="aggregate"),
-    Row(name="avg", arity=(1, 1), returns=_avg_type, write=_avg, kind="aggregate"),
+    Row("count", arity=(0, 1), returns=BIGINT, write=_star_count, kind="aggregate"),
+    Row("count_if", arity=1, returns=BIGINT, write=_count_if, kind="aggregate"),
+    Row("sum", arity=1, returns=_sum_type, write=_sum, kind="aggregate"),
+    Row("avg", arity=1, returns=_avg_type, write=_avg, kind="aggregate"),
     _extreme("min"),
     _extreme("max"),
     _by("min_by", "arg_min"),
@@ -253,12 +253,7 @@ ROWS: Sequence[Row] = [
     _bitwise("bitwise_or_agg", "bit_or"),
     _bitwise("bitwise_xor_agg", "bit_xor"),
     Row(
-        name="approx_distinct",
-        arity=(1, 2),
-        returns=BIGINT,
-        write=_approx_distinct,
-        kind="aggregate",
-        note="The count is exact.",
+        "approx_distinct", arity=(1, 2), returns=BIGINT, write=_approx_distinct, kind="aggregate", note="The count is exact."
     ),
     _statistic("geometric_mean", "geomean"),
     _statistic("stddev", "stddev_samp"),
@@ -273,37 +268,31 @@ ROWS: Sequence[Row] = [
     _statistic("regr_intercept", "regr_intercept", 2, finite=True),
     _statistic("regr_slope", "regr_slope", 2, finite=True),
     _statistic("kurtosis", "kurtosis", finite=True),
-    Row(name="skewness", arity=(1, 1), returns=DOUBLE, write=_skewness, kind="aggregate"),
-    Row(name="entropy", arity=(1, 1), returns=DOUBLE, write=_entropy, kind="aggregate"),
+    Row("skewness", arity=1, returns=DOUBLE, write=_skewness, kind="aggregate"),
+    Row("entropy", arity=1, returns=DOUBLE, write=_entropy, kind="aggregate"),
     *refuse("numeric_histogram", "the engine has no such histogram", "Use histogram or width_bucket.", kind="aggregate"),
 ]
 
 DEFINITIONS: Sequence[Definition] = [
-    Macro("trino_months", ["(x) AS date_part('year', x) * 12 + date_part('month', x)"]),
-    Macro("trino_micros", ["(x INTERVAL) AS epoch_us(x) // 1000"]),
-    Macro("trino_of_micros", ["(x) AS to_microseconds(x * 1000)"]),
+    Macro("trino_months", "(x) AS date_part('year', x) * 12 + date_part('month', x)"),
+    Macro("trino_micros", "(x INTERVAL) AS epoch_us(x) // 1000"),
+    Macro("trino_of_micros", "(x) AS to_microseconds(x * 1000)"),
     Macro(
         "trino_mean",
-        ["(total, n) AS CASE WHEN n > 0 THEN (total + (CASE WHEN total < 0 THEN -1 ELSE 1 END) * (n // 2)) // n END"],
+        "(total, n) AS CASE WHEN n > 0 THEN (total + (CASE WHEN total < 0 THEN -1 ELSE 1 END) * (n // 2)) // n END",
     ),
-    Macro("trino_without_nan", ["(x) AS CASE WHEN NOT trino_is_nan(x) THEN x END"]),
-    Macro(
-        "trino_nan_first", ["(x) AS CASE WHEN trino_is_nan(x) THEN CAST('-Infinity' AS DOUBLE) ELSE CAST(x AS DOUBLE) END"]
-    ),
-    Macro("trino_unpacked", ["(a) AS list_transform(a, lambda trino_x: struct_extract_at(trino_x, 1))"]),
-    Macro("trino_finite", ["(x) AS CASE WHEN isfinite(x) THEN x END"]),
+    Macro("trino_without_nan", "(x) AS CASE WHEN NOT trino_is_nan(x) THEN x END"),
+    Macro("trino_nan_first", "(x) AS CASE WHEN trino_is_nan(x) THEN CAST('-Infinity' AS DOUBLE) ELSE CAST(x AS DOUBLE) END"),
+    Macro("trino_unpacked", "(a) AS list_transform(a, lambda trino_x: struct_extract_at(trino_x, 1))"),
+    Macro("trino_finite", "(x) AS CASE WHEN isfinite(x) THEN x END"),
     # The engine's is the estimate for a sample, Trino's the value of the population.
-    Macro("trino_skewness", ["(x, n) AS trino_finite(CASE WHEN n >= 3 THEN x * (n - 2) / sqrt(n * (n - 1)) END)"]),
+    Macro("trino_skewness", "(x, n) AS trino_finite(CASE WHEN n >= 3 THEN x * (n - 2) / sqrt(n * (n - 1)) END)"),
     Macro(
         "trino_entropy_count",
-        [
-            "(x) AS CASE WHEN x < 0 THEN "
-            f"{fail('INVALID_FUNCTION_ARGUMENT', 'Entropy count argument must be non-negative', 'DOUBLE')} ELSE x END"
-        ],
+        f"(x) AS CASE WHEN x < 0 THEN {fail('Entropy count argument must be non-negative', 'DOUBLE')} ELSE x END",
     ),
-    Macro("trino_entropy_term", ["(x) AS CASE WHEN x > 0 THEN x * log2(x) ELSE 0 END"]),
+    Macro("trino_entropy_term", "(x) AS CASE WHEN x > 0 THEN x * log2(x) ELSE 0 END"),
     Macro(
-        "trino_entropy",
-        ["(total, terms) AS CASE WHEN total > 0 THEN greatest(log2(total) - terms / total, 0e0) ELSE 0e0 END"],
+        "trino_entropy", "(total, terms) AS CASE WHEN total > 0 THEN greatest(log2(total) - terms / total, 0e0) ELSE 0e0 END"
     ),
 ]

@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from penstock.sql.functions.build import cast_to, integer, text
 from penstock.sql.functions.hashes import xxhash64, xxhash64_of_longs
-from penstock.sql.functions.python import each_row
+from penstock.sql.functions.python import by_row
 from penstock.sql.functions.rows import ArrowFunction, Call, Definition, Row, call_engine
 from penstock.sql.trino_types import VARBINARY, Type
 
@@ -91,8 +91,8 @@ def _sum(total: str) -> bytes:
 
 ROWS: Sequence[Row] = [
     Row(
-        name="checksum",
-        arity=(1, 1),
+        "checksum",
+        arity=1,
         returns=VARBINARY,
         write=_write,
         kind="aggregate",
@@ -105,5 +105,5 @@ DEFINITIONS: Sequence[Definition] = [
     ArrowFunction("trino_hash_double", ["DOUBLE"], "UBIGINT", lambda values: _bits(values, "int64", "float64")),
     ArrowFunction("trino_hash_real", ["FLOAT"], "UBIGINT", lambda values: _bits(values, "int32", "float32")),
     ArrowFunction("trino_hash_bytes", ["BLOB"], "UBIGINT", _hashed_bytes),
-    ArrowFunction("trino_checksum", ["VARCHAR"], "BLOB", each_row("BLOB", _sum)),
+    by_row("trino_checksum", ["VARCHAR"], "BLOB", _sum),
 ]

@@ -71,42 +71,31 @@ def _multimap_type(types: Types) -> Type:
 
 
 ROWS: Sequence[Row] = [
-    Row(name="array_agg", arity=(1, 1), returns=lambda types: Type.array(types[0]), write=_array_agg, kind="aggregate"),
+    Row("array_agg", arity=1, returns=lambda types: Type.array(types[0]), write=_array_agg, kind="aggregate"),
     Row(
-        name="map_agg",
-        arity=(2, 2),
-        returns=_map_type,
-        write=_map_agg,
-        kind="aggregate",
-        note="Of a key's values, the first is kept.",
+        "map_agg", arity=2, returns=_map_type, write=_map_agg, kind="aggregate", note="Of a key's values, the first is kept."
     ),
-    Row(name="multimap_agg", arity=(2, 2), returns=_multimap_type, write=_multimap_agg, kind="aggregate"),
+    Row("multimap_agg", arity=2, returns=_multimap_type, write=_multimap_agg, kind="aggregate"),
     Row(
-        name="map_union",
-        arity=(1, 1),
+        "map_union",
+        arity=1,
         returns=lambda types: types[0],
         write=_map_union,
         kind="aggregate",
         note="Of a key's values, the first is kept.",
     ),
+    Row("histogram", arity=1, returns=lambda types: Type.map(types[0], BIGINT), write=_histogram, kind="aggregate"),
     Row(
-        name="histogram",
-        arity=(1, 1),
-        returns=lambda types: Type.map(types[0], BIGINT),
-        write=_histogram,
-        kind="aggregate",
-    ),
-    Row(
-        name="approx_most_frequent",
-        arity=(3, 3),
+        "approx_most_frequent",
+        arity=3,
         returns=lambda types: Type.map(types[1], BIGINT),
         write=_most_frequent,
         kind="aggregate",
         note="The counts are exact, whatever the capacity is.",
     ),
     Row(
-        name="reduce_agg",
-        arity=(4, 4),
+        "reduce_agg",
+        arity=4,
         returns=lambda types: types[1],
         write=_reduce_agg,
         kind="aggregate",
@@ -116,31 +105,22 @@ ROWS: Sequence[Row] = [
 ]
 
 DEFINITIONS: Sequence[Definition] = [
-    Macro(
-        "trino_given",
-        ["(a) AS CASE WHEN list_count(a) > 0 THEN list_filter(a, lambda trino_g: trino_g IS NOT NULL) END"],
-    ),
-    Macro("trino_first_state", ["(a) AS a"]),
+    Macro("trino_given", "(a) AS CASE WHEN list_count(a) > 0 THEN list_filter(a, lambda trino_g: trino_g IS NOT NULL) END"),
+    Macro("trino_first_state", "(a) AS a"),
     Macro(
         "trino_map_of_first",
-        [
-            "(e) AS list_transform([e], lambda trino_e: map_from_entries(list_transform(trino_firsts("
-            "list_transform(trino_e, lambda trino_m: trino_m[1])), lambda trino_p: trino_e[trino_p])))[1]"
-        ],
+        "(e) AS list_transform([e], lambda trino_e: map_from_entries(list_transform(trino_firsts("
+        "list_transform(trino_e, lambda trino_m: trino_m[1])), lambda trino_p: trino_e[trino_p])))[1]",
     ),
     Macro(
         "trino_counts",
-        [
-            "(m) AS map_from_entries(list_transform(map_entries(m), lambda trino_m: "
-            "row(struct_extract(trino_m, 'key'), CAST(struct_extract(trino_m, 'value') AS BIGINT))))"
-        ],
+        "(m) AS map_from_entries(list_transform(map_entries(m), lambda trino_m: "
+        "row(struct_extract(trino_m, 'key'), CAST(struct_extract(trino_m, 'value') AS BIGINT))))",
     ),
     Macro(
         "trino_most_frequent",
-        [
-            "(m, n) AS map_from_entries(list_transform(list_sort(list_transform(map_entries(m), lambda trino_m: "
-            "row(-struct_extract(trino_m, 'value'), struct_extract(trino_m, 'key'))))[:n], "
-            "lambda trino_m: row(trino_m[2], -trino_m[1])))"
-        ],
+        "(m, n) AS map_from_entries(list_transform(list_sort(list_transform(map_entries(m), lambda trino_m: "
+        "row(-struct_extract(trino_m, 'value'), struct_extract(trino_m, 'key'))))[:n], "
+        "lambda trino_m: row(trino_m[2], -trino_m[1])))",
     ),
 ]

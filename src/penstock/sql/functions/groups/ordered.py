@@ -10,8 +10,8 @@ from typing import Any
 from sqlglot import exp
 
 from penstock.sql.functions.build import cast_to, text
-from penstock.sql.functions.python import each_row, invalid
-from penstock.sql.functions.rows import ArrowFunction, Call, Definition, Macro, Row, Types, call_engine, fail
+from penstock.sql.functions.python import by_row, invalid
+from penstock.sql.functions.rows import Call, Definition, Macro, Row, Types, call_engine, fail
 from penstock.sql.trino_types import BIGINT, DOUBLE, VARCHAR, Type
 
 __all__ = ["DEFINITIONS", "ROWS"]
@@ -124,9 +124,9 @@ def _cut(values: list[str | None], separator: str, filler: str, counts: bool) ->
 
 
 ROWS: Sequence[Row] = [
-    Row(name="listagg", nodes=(exp.GroupConcat,), returns=VARCHAR, write=_listagg, kind="aggregate"),
+    Row("listagg", nodes=(exp.GroupConcat,), returns=VARCHAR, write=_listagg, kind="aggregate"),
     Row(
-        name="approx_percentile",
+        "approx_percentile",
         arity=(2, 4),
         returns=_percentile_type,
         write=_percentile,
@@ -141,19 +141,12 @@ _PAIRS = "STRUCT(x {0}, w DOUBLE)[]"
 DEFINITIONS: Sequence[Definition] = [
     Macro(
         "trino_listagg",
-        [
-            f"(x) AS CASE WHEN strlen(x) <= {_MAX_LISTAGG} THEN x WHEN x IS NOT NULL THEN "
-            f"{fail('EXCEEDED_FUNCTION_MEMORY_LIMIT', _LONGER, 'VARCHAR')} END"
-        ],
+        f"(x) AS CASE WHEN strlen(x) <= {_MAX_LISTAGG} THEN x WHEN x IS NOT NULL THEN "
+        f"{fail(_LONGER, 'VARCHAR', code='EXCEEDED_FUNCTION_MEMORY_LIMIT')} END",
     ),
-    ArrowFunction("trino_listagg_cut", ["VARCHAR[]", "VARCHAR", "VARCHAR", "BOOLEAN"], "VARCHAR", each_row("VARCHAR", _cut)),
+    by_row("trino_listagg_cut", ["VARCHAR[]", "VARCHAR", "VARCHAR", "BOOLEAN"], "VARCHAR", _cut),
     *(
-        ArrowFunction(
-            f"trino_weighted_{type_.lower()}",
-            [_PAIRS.format(type_), "DOUBLE[]"],
-            f"{type_}[]",
-            each_row(f"{type_}[]", _weighted),
-        )
+        by_row(f"trino_weighted_{type_.lower()}", [_PAIRS.format(type_), "DOUBLE[]"], f"{type_}[]", _weighted)
         for type_ in ("BIGINT", "DOUBLE")
     ),
 ]

@@ -28,7 +28,7 @@ def _rank(name: str, returns: Type) -> Row:
             )
         return call.engine(name, *call.arguments)
 
-    return Row(name=name, arity=(0, 0), returns=returns, write=write, kind="window")
+    return Row(name, arity=0, returns=returns, write=write, kind="window")
 
 
 def _ntile(call: Call) -> exp.Expr:
@@ -69,7 +69,7 @@ def _value(name: str, counts: bool = False) -> Row:
         return _placed(call, arguments)
 
     least = 2 if counts else 1
-    return Row(name=name, arity=(least, least), returns=lambda types: types[0], write=write, kind="window")
+    return Row(name, arity=least, returns=lambda types: types[0], write=write, kind="window")
 
 
 def _offset(name: str) -> Row:
@@ -85,7 +85,7 @@ def _offset(name: str) -> Row:
     def returns(types: Types) -> Type | None:
         return types[0]
 
-    return Row(name=name, arity=(1, 3), returns=returns, write=write, kind="window")
+    return Row(name, arity=(1, 3), returns=returns, write=write, kind="window")
 
 
 ROWS: Sequence[Row] = [
@@ -94,19 +94,19 @@ ROWS: Sequence[Row] = [
     _rank("dense_rank", BIGINT),
     _rank("percent_rank", DOUBLE),
     _rank("cume_dist", DOUBLE),
-    Row(name="ntile", arity=(1, 1), returns=BIGINT, write=_ntile, kind="window"),
+    Row("ntile", arity=1, returns=BIGINT, write=_ntile, kind="window"),
     _value("first_value"),
     _value("last_value"),
     _value("nth_value", counts=True),
     _offset("lag"),
     _offset("lead"),
-    Row(name="grouping", arity=(1, None), returns=BIGINT, kind="aggregate"),
+    Row("grouping", arity=(1, None), returns=BIGINT, kind="aggregate"),
 ]
 
-_POSITIVE = fail("INVALID_FUNCTION_ARGUMENT", "The argument must be at least 1", "BIGINT")
-_NOT_NEGATIVE = fail("INVALID_FUNCTION_ARGUMENT", "Offset must be at least 0", "BIGINT")
+_POSITIVE = fail("The argument must be at least 1", "BIGINT")
+_NOT_NEGATIVE = fail("Offset must be at least 0", "BIGINT")
 
 DEFINITIONS: Sequence[Definition] = [
-    Macro("trino_positive", [f"(n) AS CASE WHEN n < 1 THEN {_POSITIVE} ELSE CAST(n AS BIGINT) END"]),
-    Macro("trino_not_negative", [f"(n) AS CASE WHEN n < 0 THEN {_NOT_NEGATIVE} ELSE CAST(n AS BIGINT) END"]),
+    Macro("trino_positive", f"(n) AS CASE WHEN n < 1 THEN {_POSITIVE} ELSE CAST(n AS BIGINT) END"),
+    Macro("trino_not_negative", f"(n) AS CASE WHEN n < 0 THEN {_NOT_NEGATIVE} ELSE CAST(n AS BIGINT) END"),
 ]

@@ -20,9 +20,8 @@ from penstock.sql.functions.json_documents import (
     scalar_text,
     write,
 )
-from penstock.sql.functions.python import each_row, invalid
+from penstock.sql.functions.python import by_row, invalid
 from penstock.sql.functions.rows import (
-    ArrowFunction,
     Call,
     Definition,
     Macro,
@@ -79,17 +78,17 @@ def _contains(call: Call) -> exp.Expr:
 _NOT_IN_ATHENA = "Athena engine version 3 has no such function"
 
 ROWS: Sequence[Row] = [
-    Row(name="JSON ''", nodes=(exp.ParseJSON,), returns=JSON, write=_literal, operands=lambda _: ()),
+    Row("JSON ''", nodes=(exp.ParseJSON,), returns=JSON, write=_literal, operands=lambda _: ()),
     renamed("json_parse", "trino_json_parse", 1, JSON),
     renamed("json_format", "trino_json_format", 1, VARCHAR),
-    Row(name="json_extract", arity=(2, 2), returns=JSON, write=_extracted("trino_json_extract", "trino_json_extract_any")),
+    Row("json_extract", arity=2, returns=JSON, write=_extracted("trino_json_extract", "trino_json_extract_any")),
     Row(
-        name="json_extract_scalar",
-        arity=(2, 2),
+        "json_extract_scalar",
+        arity=2,
         returns=VARCHAR,
         write=_extracted("trino_json_extract_scalar", "trino_json_extract_scalar_any"),
     ),
-    Row(name="json_array_contains", arity=(2, 2), returns=BOOLEAN, write=_contains),
+    Row("json_array_contains", arity=2, returns=BOOLEAN, write=_contains),
     renamed("json_array_get", "trino_json_array_get", 2, JSON),
     renamed("json_array_length", "trino_json_array_length", 1, BIGINT),
     renamed("json_size", "trino_json_size", 2, BIGINT),
@@ -166,34 +165,30 @@ _TEXTS = "WHEN 'VARCHAR' THEN {0} WHEN 'BOOLEAN' THEN {0} WHEN 'UBIGINT' THEN {0
 DEFINITIONS: Sequence[Definition] = [
     Macro(
         "trino_json_extract",
-        [
-            "(x, path, own) AS "
-            + _CASES.format(
-                f"WHEN 'NONE' THEN NULL {_TEXTS.format(f'json_extract({_JSON}, path)')} ELSE trino_json_extract_any(x, own)"
-            )
-        ],
+        "(x, path, own) AS "
+        + _CASES.format(
+            f"WHEN 'NONE' THEN NULL {_TEXTS.format(f'json_extract({_JSON}, path)')} ELSE trino_json_extract_any(x, own)"
+        ),
     ),
     Macro(
         "trino_json_extract_scalar",
-        [
-            "(x, path, own) AS "
-            + _CASES.format(
-                f"WHEN 'NONE' THEN NULL {_TEXTS.format(f'json_extract_string({_JSON}, path)')} WHEN 'OBJECT' THEN NULL "
-                "WHEN 'ARRAY' THEN NULL WHEN 'NULL' THEN NULL ELSE trino_json_extract_scalar_any(x, own)"
-            )
-        ],
+        "(x, path, own) AS "
+        + _CASES.format(
+            f"WHEN 'NONE' THEN NULL {_TEXTS.format(f'json_extract_string({_JSON}, path)')} WHEN 'OBJECT' THEN NULL "
+            "WHEN 'ARRAY' THEN NULL WHEN 'NULL' THEN NULL ELSE trino_json_extract_scalar_any(x, own)"
+        ),
     ),
-    Macro("trino_json", ["(x) AS CAST(x AS JSON)"]),
-    Macro("trino_json_parse", ["(x) AS CAST(trino_json_canonical(x) AS JSON)"]),
-    Macro("trino_json_format", ["(x) AS CAST(x AS VARCHAR)"]),
-    Macro("trino_json_extract_any", ["(x, path) AS CAST(trino_json_extract_text(x, path) AS JSON)"]),
-    Macro("trino_json_array_get", ["(x, n) AS trino_json_array_item(x, n)"]),
-    ArrowFunction("trino_json_canonical", ["VARCHAR"], "VARCHAR", each_row("VARCHAR", _parse)),
-    ArrowFunction("trino_json_extract_text", ["VARCHAR", "VARCHAR"], "VARCHAR", each_row("VARCHAR", extract)),
-    ArrowFunction("trino_json_extract_scalar_any", ["VARCHAR", "VARCHAR"], "VARCHAR", each_row("VARCHAR", extract_scalar)),
-    ArrowFunction("trino_json_array_contains", ["VARCHAR"] * 3, "BOOLEAN", each_row("BOOLEAN", _array_contains)),
-    ArrowFunction("trino_json_array_item", ["VARCHAR", "BIGINT"], "VARCHAR", each_row("VARCHAR", _array_get)),
-    ArrowFunction("trino_json_array_length", ["VARCHAR"], "BIGINT", each_row("BIGINT", _array_length)),
-    ArrowFunction("trino_json_size", ["VARCHAR", "VARCHAR"], "BIGINT", each_row("BIGINT", _size)),
-    ArrowFunction("trino_is_json_scalar", ["VARCHAR"], "BOOLEAN", each_row("BOOLEAN", _is_scalar)),
+    Macro("trino_json", "(x) AS CAST(x AS JSON)"),
+    Macro("trino_json_parse", "(x) AS CAST(trino_json_canonical(x) AS JSON)"),
+    Macro("trino_json_format", "(x) AS CAST(x AS VARCHAR)"),
+    Macro("trino_json_extract_any", "(x, path) AS CAST(trino_json_extract_text(x, path) AS JSON)"),
+    Macro("trino_json_array_get", "(x, n) AS trino_json_array_item(x, n)"),
+    by_row("trino_json_canonical", ["VARCHAR"], "VARCHAR", _parse),
+    by_row("trino_json_extract_text", ["VARCHAR", "VARCHAR"], "VARCHAR", extract),
+    by_row("trino_json_extract_scalar_any", ["VARCHAR", "VARCHAR"], "VARCHAR", extract_scalar),
+    by_row("trino_json_array_contains", ["VARCHAR"] * 3, "BOOLEAN", _array_contains),
+    by_row("trino_json_array_item", ["VARCHAR", "BIGINT"], "VARCHAR", _array_get),
+    by_row("trino_json_array_length", ["VARCHAR"], "BIGINT", _array_length),
+    by_row("trino_json_size", ["VARCHAR", "VARCHAR"], "BIGINT", _size),
+    by_row("trino_is_json_scalar", ["VARCHAR"], "BOOLEAN", _is_scalar),
 ]

@@ -15,8 +15,8 @@ from penstock.sql.functions.casts.conversion import convert
 from penstock.sql.functions.json.path import PathError, evaluate, variables_of
 from penstock.sql.functions.json.syntax import JsonOptions, options_of
 from penstock.sql.functions.json_documents import Number, parse, scalar_text, write
-from penstock.sql.functions.python import each_row, invalid
-from penstock.sql.functions.rows import ArrowFunction, Call, Definition, Macro, Row, call_engine, fail
+from penstock.sql.functions.python import by_row, invalid
+from penstock.sql.functions.rows import Call, Definition, Macro, Row, call_engine, fail
 from penstock.sql.trino_types import BOOLEAN, JSON, VARCHAR, Type
 
 __all__ = ["DEFINITIONS", "ROWS"]
@@ -295,36 +295,29 @@ def _string(value: str | None) -> str | None:
 
 
 ROWS: Sequence[Row] = [
-    Row(name="json_exists", arity=(2, None), returns=BOOLEAN, write=_exists),
-    Row(name="json_value", arity=(2, None), node_type=_returns, write=_value),
-    Row(name="json_query", arity=(2, None), node_type=_returns, write=_query),
-    Row(name="json_array", arity=(0, None), node_type=_returns, write=_array),
-    Row(name="json_object", arity=(0, None), node_type=_returns, write=_object),
+    Row("json_exists", arity=(2, None), returns=BOOLEAN, write=_exists),
+    Row("json_value", arity=(2, None), node_type=_returns, write=_value),
+    Row("json_query", arity=(2, None), node_type=_returns, write=_query),
+    Row("json_array", arity=(0, None), node_type=_returns, write=_array),
+    Row("json_object", arity=(0, None), node_type=_returns, write=_object),
 ]
 
 DEFINITIONS: Sequence[Definition] = [
     # The engine fails on bytes that are not text; what is not JSON is for ON ERROR.
-    Macro("trino_json_decoded", ["(x) AS coalesce(try(decode(x)), CASE WHEN x IS NOT NULL THEN '' END)"]),
+    Macro("trino_json_decoded", "(x) AS coalesce(try(decode(x)), CASE WHEN x IS NOT NULL THEN '' END)"),
     Macro(
         "trino_json_path_error",
-        [
-            "(x) AS CASE x WHEN 'EMPTY' THEN "
-            + fail("JSON_VALUE_RESULT_ERROR", "cannot extract SQL scalar from JSON: JSON path found no items", "VARCHAR")
-            + " ELSE "
-            + fail("JSON_VALUE_RESULT_ERROR", f"cannot extract SQL scalar from JSON: {_MULTIPLE}", "VARCHAR")
-            + " END"
-        ],
+        "(x) AS CASE x WHEN 'EMPTY' THEN "
+        + fail("cannot extract SQL scalar from JSON: JSON path found no items", "VARCHAR", code="JSON_VALUE_RESULT_ERROR")
+        + " ELSE "
+        + fail(f"cannot extract SQL scalar from JSON: {_MULTIPLE}", "VARCHAR", code="JSON_VALUE_RESULT_ERROR")
+        + " END",
     ),
-    ArrowFunction("trino_json_exists", ["VARCHAR"] * 4, "BOOLEAN", each_row("BOOLEAN", _exists_in)),
-    ArrowFunction("trino_json_value_state", ["VARCHAR"] * 4, "VARCHAR", each_row("VARCHAR", _value_state)),
-    ArrowFunction("trino_json_value", ["VARCHAR"] * 3, "VARCHAR", each_row("VARCHAR", _value_of)),
-    ArrowFunction("trino_json_query", ["VARCHAR"] * 4, "VARCHAR", each_row("VARCHAR", _query_of)),
-    ArrowFunction(
-        "trino_json_object_text",
-        ["VARCHAR[]", "VARCHAR[]", "BOOLEAN", "BOOLEAN"],
-        "VARCHAR",
-        each_row("VARCHAR", _object_text),
-    ),
-    ArrowFunction("trino_json_array_text", ["VARCHAR[]"], "VARCHAR", each_row("VARCHAR", _array_text)),
-    ArrowFunction("trino_json_string", ["VARCHAR"], "VARCHAR", each_row("VARCHAR", _string, nulls=True)),
+    by_row("trino_json_exists", ["VARCHAR"] * 4, "BOOLEAN", _exists_in),
+    by_row("trino_json_value_state", ["VARCHAR"] * 4, "VARCHAR", _value_state),
+    by_row("trino_json_value", ["VARCHAR"] * 3, "VARCHAR", _value_of),
+    by_row("trino_json_query", ["VARCHAR"] * 4, "VARCHAR", _query_of),
+    by_row("trino_json_object_text", ["VARCHAR[]", "VARCHAR[]", "BOOLEAN", "BOOLEAN"], "VARCHAR", _object_text),
+    by_row("trino_json_array_text", ["VARCHAR[]"], "VARCHAR", _array_text),
+    by_row("trino_json_string", ["VARCHAR"], "VARCHAR", _string, nulls=True),
 ]

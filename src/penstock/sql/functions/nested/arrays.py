@@ -61,7 +61,7 @@ def _check_element(call: Call) -> None:
 
 
 def _of_element(name: str, macro: str, returns: Returns) -> Row:
-    return Row(name=name, arity=(2, 2), returns=returns, write=lambda call: _sought(call, macro))
+    return Row(name, arity=2, returns=returns, write=lambda call: _sought(call, macro))
 
 
 def _sought(call: Call, macro: str) -> exp.Expr:
@@ -123,14 +123,14 @@ def _matches(name: str, start: str, operator: type[exp.Connector], negated: bool
         answer = call_engine("list_reduce", matches, step, exp.Boolean(this=start == "true"))
         return exp.Paren(this=exp.Not(this=answer)) if negated else answer
 
-    return Row(name=name, arity=(2, 2), returns=BOOLEAN, write=write, lambdas=_elements)
+    return Row(name, arity=2, returns=BOOLEAN, write=write, lambdas=_elements)
 
 
 def _with_lambda(name: str, engine: str, returns: Returns) -> Row:
     def write(call: Call) -> exp.Expr:
         return call_engine(engine, call.arguments[0], lambda_of(call, 1, 1))
 
-    return Row(name=name, arity=(2, 2), returns=returns, write=write, lambdas=_elements)
+    return Row(name, arity=2, returns=returns, write=write, lambdas=_elements)
 
 
 def _transformed(types: Types) -> Type | None:
@@ -255,8 +255,8 @@ def _sequenced(types: Types) -> Type | None:
 
 
 ROWS: Sequence[Row] = [
-    Row(name="ARRAY[]", nodes=(exp.Array,), returns=_array_type, write=_array),
-    Row(name="[]", nodes=(exp.Bracket,), returns=_subscripted, write=_subscript),
+    Row("ARRAY[]", nodes=(exp.Array,), returns=_array_type, write=_array),
+    Row("[]", nodes=(exp.Bracket,), returns=_subscripted, write=_subscript),
     _matches("all_match", "true", exp.And),
     _matches("any_match", "false", exp.Or),
     _matches("none_match", "false", exp.Or, negated=True),
@@ -264,13 +264,13 @@ ROWS: Sequence[Row] = [
     renamed("array_intersect", "trino_array_intersect", 2, _all),
     renamed("array_union", "trino_array_union", 2, _all),
     renamed("array_except", "trino_array_except", 2, _all),
-    Row(name="array_join", arity=(2, 3), returns=VARCHAR, write=_join),
-    Row(name="array_max", arity=(1, 1), returns=_first_element, write=_max),
+    Row("array_join", arity=(2, 3), returns=VARCHAR, write=_join),
+    Row("array_max", arity=1, returns=_first_element, write=_max),
     renamed("array_min", "trino_array_min", 1, _first_element),
     _of_element("array_position", "trino_array_position", BIGINT),
     _of_element("array_remove", "trino_array_remove", _first),
     Row(
-        name="array_sort",
+        "array_sort",
         arity=(1, 2),
         returns=_first,
         write=_sort,
@@ -279,36 +279,32 @@ ROWS: Sequence[Row] = [
     ),
     renamed("arrays_overlap", "trino_arrays_overlap", 2, BOOLEAN),
     Row(
-        name="cardinality",
-        arity=(1, 1),
+        "cardinality",
+        arity=1,
         returns=BIGINT,
         write=_cardinality,
         note="Of a HyperLogLog, an estimate with Trino's standard error, which may differ from Trino's own.",
     ),
     Row(
-        name="combinations",
-        arity=(2, 2),
-        returns=_array_of_first,
-        write=_combinations,
-        note="The size must be a number in the query.",
+        "combinations", arity=2, returns=_array_of_first, write=_combinations, note="The size must be a number in the query."
     ),
-    Row(name="contains", arity=(2, 2), returns=BOOLEAN, write=_contains, note="Also of a network (CIDR) and an ipaddress."),
+    Row("contains", arity=2, returns=BOOLEAN, write=_contains, note="Also of a network (CIDR) and an ipaddress."),
     renamed("contains_sequence", "trino_contains_sequence", 2, BOOLEAN),
-    Row(name="element_at", arity=(2, 2), returns=_subscripted, write=_element_at),
+    Row("element_at", arity=2, returns=_subscripted, write=_element_at),
     _with_lambda("filter", "list_filter", _first),
     renamed("flatten", "flatten", 1, _first_element),
     renamed("ngrams", "trino_ngrams", 2, _array_of_first),
-    Row(name="reduce", arity=(4, 4), returns=_reduced, write=_reduce, lambdas=_reduce_lambdas),
+    Row("reduce", arity=4, returns=_reduced, write=_reduce, lambdas=_reduce_lambdas),
     renamed("repeat", "trino_repeat", 2, _array_of_first),
-    Row(name="sequence", arity=(2, 3), returns=_sequenced, write=_sequence),
+    Row("sequence", arity=(2, 3), returns=_sequenced, write=_sequence),
     renamed("shuffle", "trino_shuffle", 1, _first, repeatable=False, volatile=True),
     renamed("slice", "trino_slice", 3, _first),
     _with_lambda("transform", "list_transform", _transformed),
     renamed("trim_array", "trino_trim_array", 2, _first),
-    Row(name="zip", arity=(2, 5), returns=_zipped, write=_zip),
+    Row("zip", arity=(2, 5), returns=_zipped, write=_zip),
     Row(
-        name="zip_with",
-        arity=(3, 3),
+        "zip_with",
+        arity=3,
         returns=lambda types: Type.array(types[2]),
         write=_zip_with,
         lambdas=lambda types: [[element(types[0]), element(types[1])]],

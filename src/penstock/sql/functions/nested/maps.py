@@ -14,8 +14,6 @@ from penstock.sql.trino_types import Type, common
 
 __all__ = ["DEFINITIONS", "ROWS"]
 
-_INVALID = "INVALID_FUNCTION_ARGUMENT"
-
 
 def _key(type_: Type | None) -> Type | None:
     return type_.inner[0] if type_ is not None and type_.name == "map" else None
@@ -117,74 +115,68 @@ def _grouped(types: Types) -> Type | None:
 
 
 ROWS: Sequence[Row] = [
-    Row(name="map", arity=(0, 2), returns=_made, write=_map, nodes=()),
+    Row("map", arity=(0, 2), returns=_made, write=_map, nodes=()),
     renamed("map_from_entries", "trino_map_of_entries", 1, lambda types: Type.map(*_entry(types[0]))),
     renamed("multimap_from_entries", "trino_multimap_of_entries", 1, _grouped),
     renamed("map_entries", "trino_map_entries", 1, _rows_of),
-    Row(name="map_concat", arity=(2, None), returns=common, write=_concat),
-    Row(name="map_filter", arity=(2, 2), returns=_kept, write=_filter, lambdas=_key_and_value),
+    Row("map_concat", arity=(2, None), returns=common, write=_concat),
+    Row("map_filter", arity=2, returns=_kept, write=_filter, lambdas=_key_and_value),
     renamed("map_keys", "map_keys", 1, lambda types: Type.array(_key(types[0]))),
     renamed("map_values", "map_values", 1, lambda types: Type.array(_value(types[0]))),
     Row(
-        name="map_zip_with",
-        arity=(3, 3),
+        "map_zip_with",
+        arity=3,
         returns=lambda types: Type.map(common([_key(types[0]), _key(types[1])]), types[2]),
         write=_zip_with,
         lambdas=_zip_types,
     ),
     Row(
-        name="transform_keys",
-        arity=(2, 2),
+        "transform_keys",
+        arity=2,
         returns=lambda types: Type.map(types[1], _value(types[0])),
         write=_transform_keys,
         lambdas=_key_and_value,
     ),
     Row(
-        name="transform_values",
-        arity=(2, 2),
+        "transform_values",
+        arity=2,
         returns=lambda types: Type.map(_key(types[0]), types[1]),
         write=_transform_values,
         lambdas=_key_and_value,
     ),
 ]
 
-_DUPLICATE = fail(_INVALID, "Duplicate map keys are not allowed", "BIGINT")
-_NO_KEY = fail(_INVALID, "map key cannot be null", "BIGINT")
+_DUPLICATE = fail("Duplicate map keys are not allowed", "BIGINT")
+_NO_KEY = fail("map key cannot be null", "BIGINT")
 
 DEFINITIONS: Sequence[Definition] = [
     Macro(
         "trino_map",
-        [
-            "(k, v) AS map_from_entries(list_zip(k, v)[:CASE WHEN k IS NULL OR v IS NULL THEN NULL "
-            f"WHEN len(k) <> len(v) THEN {fail(_INVALID, 'Key and value arrays must be the same length', 'BIGINT')} "
-            f"WHEN list_count(k) < len(k) THEN {_NO_KEY} "
-            f"WHEN len(list_distinct(k)) < len(k) THEN {_DUPLICATE} ELSE len(k) END])"
-        ],
+        "(k, v) AS map_from_entries(list_zip(k, v)[:CASE WHEN k IS NULL OR v IS NULL THEN NULL "
+        f"WHEN len(k) <> len(v) THEN {fail('Key and value arrays must be the same length', 'BIGINT')} "
+        f"WHEN list_count(k) < len(k) THEN {_NO_KEY} "
+        f"WHEN len(list_distinct(k)) < len(k) THEN {_DUPLICATE} ELSE len(k) END])",
     ),
     Macro(
         "trino_map_of_entries",
-        [
-            "(e) AS map_from_entries(e[:CASE "
-            f"WHEN list_count(e) < len(e) THEN {fail(_INVALID, 'map entry cannot be null', 'BIGINT')} "
-            f"WHEN list_count(list_transform(e, lambda trino_e: trino_e[1])) < len(e) THEN {_NO_KEY} "
-            f"WHEN len(list_distinct(list_transform(e, lambda trino_e: trino_e[1]))) < len(e) THEN {_DUPLICATE} "
-            "ELSE len(e) END])"
-        ],
+        "(e) AS map_from_entries(e[:CASE "
+        f"WHEN list_count(e) < len(e) THEN {fail('map entry cannot be null', 'BIGINT')} "
+        f"WHEN list_count(list_transform(e, lambda trino_e: trino_e[1])) < len(e) THEN {_NO_KEY} "
+        f"WHEN len(list_distinct(list_transform(e, lambda trino_e: trino_e[1]))) < len(e) THEN {_DUPLICATE} "
+        "ELSE len(e) END])",
     ),
     Macro(
         "trino_multimap_of_entries",
-        [
-            "(e) AS list_transform([e[:CASE WHEN list_count(list_transform(e, lambda trino_e: trino_e[1])) < len(e) "
-            f"THEN {_NO_KEY} ELSE len(e) END]], lambda trino_e: list_transform([list_sort(list_transform(trino_e, "
-            "lambda trino_x, trino_i: struct_pack(v := trino_x[1], i := trino_i)))], lambda trino_s: "
-            "list_transform([list_filter(range(1, len(trino_s) + 1), lambda trino_j: trino_j = 1 OR "
-            "struct_extract(trino_s[trino_j - 1], 'v') IS DISTINCT FROM struct_extract(trino_s[trino_j], 'v'))], "
-            "lambda trino_f: map_from_entries(list_transform(list_sort(list_transform(trino_f, lambda trino_j, trino_n: "
-            "row(struct_extract(trino_s[trino_j], 'i'), trino_j, coalesce(trino_f[trino_n + 1], len(trino_s) + 1) - 1))), "
-            "lambda trino_g: row(trino_e[trino_g[1]][1], list_transform(range(trino_g[2], trino_g[3] + 1), "
-            "lambda trino_y: trino_e[struct_extract(trino_s[trino_y], 'i')][2])))))[1])[1])[1]"
-        ],
+        "(e) AS list_transform([e[:CASE WHEN list_count(list_transform(e, lambda trino_e: trino_e[1])) < len(e) "
+        f"THEN {_NO_KEY} ELSE len(e) END]], lambda trino_e: list_transform([list_sort(list_transform(trino_e, "
+        "lambda trino_x, trino_i: struct_pack(v := trino_x[1], i := trino_i)))], lambda trino_s: "
+        "list_transform([list_filter(range(1, len(trino_s) + 1), lambda trino_j: trino_j = 1 OR "
+        "struct_extract(trino_s[trino_j - 1], 'v') IS DISTINCT FROM struct_extract(trino_s[trino_j], 'v'))], "
+        "lambda trino_f: map_from_entries(list_transform(list_sort(list_transform(trino_f, lambda trino_j, trino_n: "
+        "row(struct_extract(trino_s[trino_j], 'i'), trino_j, coalesce(trino_f[trino_n + 1], len(trino_s) + 1) - 1))), "
+        "lambda trino_g: row(trino_e[trino_g[1]][1], list_transform(range(trino_g[2], trino_g[3] + 1), "
+        "lambda trino_y: trino_e[struct_extract(trino_s[trino_y], 'i')][2])))))[1])[1])[1]",
     ),
-    Macro("trino_map_entries", ["(m) AS list_zip(map_keys(m), map_values(m))[:cardinality(m)]"]),
-    Macro("trino_map_concat", ["(a, b) AS CASE WHEN a IS NOT NULL AND b IS NOT NULL THEN map_concat(a, b) END"]),
+    Macro("trino_map_entries", "(m) AS list_zip(map_keys(m), map_values(m))[:cardinality(m)]"),
+    Macro("trino_map_concat", "(a, b) AS CASE WHEN a IS NOT NULL AND b IS NOT NULL THEN map_concat(a, b) END"),
 ]

@@ -66,7 +66,9 @@ def _is_written(value: exp.Expr) -> bool:
 
 
 def _not_ordered(type_: Type) -> exp.Expr:
-    wrong = fail("NOT_SUPPORTED", f"{type_.name.upper()} comparison not supported for {_WITH_NULL[type_.name]}", "BOOLEAN")
+    wrong = fail(
+        f"{type_.name.upper()} comparison not supported for {_WITH_NULL[type_.name]}", "BOOLEAN", code="NOT_SUPPORTED"
+    )
     return exp.maybe_parse(wrong, dialect="duckdb")
 
 
@@ -131,22 +133,20 @@ def _row_type(types: Types) -> Type:
 
 
 ROWS: Sequence[Row] = [
-    Row(name="row", arity=(1, None), returns=_row_type, write=lambda call: call_engine("row", *call.arguments)),
+    Row("row", arity=(1, None), returns=_row_type, write=lambda call: call_engine("row", *call.arguments)),
 ]
 
 DEFINITIONS: Sequence[Definition] = [
-    Macro("trino_nan_beside", ["(a, b) AS trino_is_nan(a) AND b IS NOT NULL"]),
+    Macro("trino_nan_beside", "(a, b) AS trino_is_nan(a) AND b IS NOT NULL"),
     Macro(
         "trino_null_decides",
-        [
-            "(a, b) AS a IS NOT NULL AND b IS NOT NULL AND coalesce(list_transform(list_filter("
-            "list_zip(a[1:least(len(a), len(b))], b[1:least(len(a), len(b))]), "
-            "lambda trino_x: struct_extract_at(trino_x, 1) IS NULL OR struct_extract_at(trino_x, 2) IS NULL "
-            "OR struct_extract_at(trino_x, 1) <> struct_extract_at(trino_x, 2))[1:1], "
-            "lambda trino_x: struct_extract_at(trino_x, 1) IS NULL OR struct_extract_at(trino_x, 2) IS NULL)[1], false)"
-        ],
+        "(a, b) AS a IS NOT NULL AND b IS NOT NULL AND coalesce(list_transform(list_filter("
+        "list_zip(a[1:least(len(a), len(b))], b[1:least(len(a), len(b))]), "
+        "lambda trino_x: struct_extract_at(trino_x, 1) IS NULL OR struct_extract_at(trino_x, 2) IS NULL "
+        "OR struct_extract_at(trino_x, 1) <> struct_extract_at(trino_x, 2))[1:1], "
+        "lambda trino_x: struct_extract_at(trino_x, 1) IS NULL OR struct_extract_at(trino_x, 2) IS NULL)[1], false)",
     ),
-    Macro("trino_same_length", ["(a, b) AS len(a) = len(b)"]),
-    Macro("trino_pairs", ["(a, b) AS CASE WHEN len(a) = len(b) THEN list_zip(a, b) END"]),
-    Macro("trino_all_equal", ["(a) AS list_reduce(a, lambda trino_state, trino_x: trino_state AND trino_x, true)"]),
+    Macro("trino_same_length", "(a, b) AS len(a) = len(b)"),
+    Macro("trino_pairs", "(a, b) AS CASE WHEN len(a) = len(b) THEN list_zip(a, b) END"),
+    Macro("trino_all_equal", "(a) AS list_reduce(a, lambda trino_state, trino_x: trino_state AND trino_x, true)"),
 ]

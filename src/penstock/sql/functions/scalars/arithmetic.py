@@ -174,13 +174,13 @@ def _negated(call: Call) -> exp.Expr:
 
 
 ROWS: Sequence[Row] = [
-    Row(name="+", nodes=(exp.Add,), returns=_sum_type, write=_sum, note="Overflow is an error, as in Trino."),
-    Row(name="-", nodes=(exp.Sub,), returns=_sum_type, write=_sum),
-    Row(name="*", nodes=(exp.Mul,), returns=_product_type, write=_sum),
-    Row(name="/", nodes=(exp.Div,), returns=divided_type, write=_quotient),
-    Row(name="%", nodes=(exp.Mod,), returns=modulus_type, write=_remainder),
-    Row(name="- (sign)", nodes=(exp.Neg,), returns=lambda types: types[0], write=_negated),
-    Row(name="mod", arity=(2, 2), returns=modulus_type, write=_remainder),
+    Row("+", nodes=(exp.Add,), returns=_sum_type, write=_sum, note="Overflow is an error, as in Trino."),
+    Row("-", nodes=(exp.Sub,), returns=_sum_type, write=_sum),
+    Row("*", nodes=(exp.Mul,), returns=_product_type, write=_sum),
+    Row("/", nodes=(exp.Div,), returns=divided_type, write=_quotient),
+    Row("%", nodes=(exp.Mod,), returns=modulus_type, write=_remainder),
+    Row("- (sign)", nodes=(exp.Neg,), returns=lambda types: types[0], write=_negated),
+    Row("mod", arity=2, returns=modulus_type, write=_remainder),
 ]
 
 _INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT")
@@ -188,24 +188,22 @@ _FLOATS = ("FLOAT", "DOUBLE")
 
 
 def _untyped(type_: str) -> str:
-    return fail("NOT_SUPPORTED", "The types of this division are not known. Cast its operands.", type_)
+    return fail("The types of this division are not known. Cast its operands.", type_, code="NOT_SUPPORTED")
 
 
 DEFINITIONS: Sequence[Definition] = [
-    Macro("trino_divide", ["(a, b) AS trino_divide_typed(a, b, typeof(a) || typeof(b))"]),
+    Macro("trino_divide", "(a, b) AS trino_divide_typed(a, b, typeof(a) || typeof(b))"),
     Macro(
         "trino_divide_typed",
-        [
+        *(
             f"(a {type_}, b {type_}, kinds) AS CASE WHEN contains(kinds, 'DECIMAL') THEN {_untyped(type_)} "
             f"ELSE a {'/' if type_ in _FLOATS else '//'} b END"
             for type_ in (*_INTEGERS, *_FLOATS)
-        ],
+        ),
     ),
     Macro(
         "trino_quotient",
-        [
-            "(n, d) AS (n // d) + CASE WHEN abs(n % d) >= abs(d) - abs(n % d) "
-            "THEN CASE WHEN (n < 0) = (d < 0) THEN 1 ELSE -1 END ELSE 0 END"
-        ],
+        "(n, d) AS (n // d) + CASE WHEN abs(n % d) >= abs(d) - abs(n % d) "
+        "THEN CASE WHEN (n < 0) = (d < 0) THEN 1 ELSE -1 END ELSE 0 END",
     ),
 ]

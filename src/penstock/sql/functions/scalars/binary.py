@@ -14,8 +14,8 @@ from collections.abc import Callable, Sequence
 from sqlglot import exp
 
 from penstock.sql.functions.hashes import murmur3, xxhash64
-from penstock.sql.functions.python import each_row, invalid
-from penstock.sql.functions.rows import ArrowFunction, Call, Definition, Macro, Row, call_engine, refuse
+from penstock.sql.functions.python import by_row, invalid
+from penstock.sql.functions.rows import Call, Definition, Macro, Row, call_engine, refuse
 from penstock.sql.trino_types import BIGINT, DOUBLE, INTEGER, REAL, VARBINARY, VARCHAR, Type
 
 __all__ = ["DEFINITIONS", "ROWS"]
@@ -129,7 +129,7 @@ def _row(name: str, engine: str, parameters: Sequence[str], returns: Type) -> Ro
                 raise call.unexpected(f"{name}({expected})")
         return call_engine(engine, *call.arguments)
 
-    return Row(name=name, arity=(len(parameters), len(parameters)), returns=returns, write=write)
+    return Row(name, arity=len(parameters), returns=returns, write=write)
 
 
 _DIGESTS = ("md5", "sha1", "sha256")  # those that the engine has
@@ -143,14 +143,11 @@ ROWS: Sequence[Row] = [
 ]
 
 DEFINITIONS: Sequence[Definition] = [
-    *(Macro(f"trino_{name}", [f"(x) AS unhex({name}(x))"]) for name in _DIGESTS),
-    *(
-        ArrowFunction(f"trino_{name}", parameters, engine, each_row(engine, function))
-        for name, parameters, engine, _, function in _FUNCTIONS
-    ),
-    ArrowFunction("trino_lpad_binary", ["BLOB", "BIGINT", "BLOB"], "BLOB", each_row("BLOB", _padded(True))),
-    ArrowFunction("trino_rpad_binary", ["BLOB", "BIGINT", "BLOB"], "BLOB", each_row("BLOB", _padded(False))),
-    ArrowFunction("trino_subbinary2", ["BLOB", "BIGINT"], "BLOB", each_row("BLOB", _part)),
-    ArrowFunction("trino_subbinary3", ["BLOB", "BIGINT", "BIGINT"], "BLOB", each_row("BLOB", _part)),
-    ArrowFunction("trino_reverse_binary", ["BLOB"], "BLOB", each_row("BLOB", lambda value: value[::-1])),
+    *(Macro(f"trino_{name}", f"(x) AS unhex({name}(x))") for name in _DIGESTS),
+    *(by_row(f"trino_{name}", parameters, engine, function) for name, parameters, engine, _, function in _FUNCTIONS),
+    by_row("trino_lpad_binary", ["BLOB", "BIGINT", "BLOB"], "BLOB", _padded(True)),
+    by_row("trino_rpad_binary", ["BLOB", "BIGINT", "BLOB"], "BLOB", _padded(False)),
+    by_row("trino_subbinary2", ["BLOB", "BIGINT"], "BLOB", _part),
+    by_row("trino_subbinary3", ["BLOB", "BIGINT", "BIGINT"], "BLOB", _part),
+    by_row("trino_reverse_binary", ["BLOB"], "BLOB", lambda value: value[::-1]),
 ]

@@ -240,7 +240,7 @@ def _conditions(call: Call) -> exp.Expr:
 
 
 def _operator(name: str, *nodes: type[exp.Expr]) -> Row:
-    return Row(name=name, nodes=nodes, returns=BOOLEAN, write=_compared)
+    return Row(name, nodes=nodes, returns=BOOLEAN, write=_compared)
 
 
 def _first(types: Types) -> Type | None:
@@ -257,18 +257,18 @@ ROWS: Sequence[Row] = [
     _operator("BETWEEN", exp.Between),
     _operator("IS DISTINCT FROM", exp.NullSafeNEQ),
     _operator("IS NOT DISTINCT FROM", exp.NullSafeEQ),
-    Row(name="IS NULL", nodes=(exp.Is,), returns=BOOLEAN),
+    Row("IS NULL", nodes=(exp.Is,), returns=BOOLEAN),
     _operator("IN", exp.In),
-    Row(name="EXISTS", nodes=(exp.Exists,), returns=BOOLEAN),
-    Row(name="ALL", nodes=(exp.All,), returns=_first),
-    Row(name="ANY", nodes=(exp.Any,), returns=_first),
-    Row(name="AND", nodes=(exp.And,), returns=BOOLEAN, write=_conditions),
-    Row(name="OR", nodes=(exp.Or,), returns=BOOLEAN, write=_conditions),
-    Row(name="NOT", nodes=(exp.Not,), returns=BOOLEAN, write=_conditions),
+    Row("EXISTS", nodes=(exp.Exists,), returns=BOOLEAN),
+    Row("ALL", nodes=(exp.All,), returns=_first),
+    Row("ANY", nodes=(exp.Any,), returns=_first),
+    Row("AND", nodes=(exp.And,), returns=BOOLEAN, write=_conditions),
+    Row("OR", nodes=(exp.Or,), returns=BOOLEAN, write=_conditions),
+    Row("NOT", nodes=(exp.Not,), returns=BOOLEAN, write=_conditions),
 ]
 
 DEFINITIONS: Sequence[Definition] = [
     # A CASE has no statistics of its own: by a Parquet file's, which leave NaN out, the engine takes isnan for false.
-    Macro("trino_as_read", ["(x) AS CASE WHEN x IS NOT NULL THEN x END"]),
-    Macro("trino_is_nan", ["(x) AS isnan(trino_as_read(CAST(x AS DOUBLE)))"]),
+    Macro("trino_as_read", "(x) AS CASE WHEN x IS NOT NULL THEN x END"),
+    Macro("trino_is_nan", "(x) AS isnan(trino_as_read(CAST(x AS DOUBLE)))"),
 ]

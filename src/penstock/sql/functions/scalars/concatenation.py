@@ -87,14 +87,14 @@ def _no_operands(_: exp.Expr) -> Sequence[exp.Expr]:
 
 
 ROWS: Sequence[Row] = [
-    Row(name="||", nodes=(exp.DPipe,), returns=_concat_type, write=_concat),
-    Row(name="concat", arity=(2, None), returns=_concat_type, write=_concat),
-    Row(name="U&''", nodes=(exp.UnicodeString,), returns=VARCHAR, write=_unicode, operands=_no_operands),
-    Row(name="X''", nodes=(exp.HexString,), returns=VARBINARY, write=_hex, operands=_no_operands),
+    Row("||", nodes=(exp.DPipe,), returns=_concat_type, write=_concat),
+    Row("concat", arity=(2, None), returns=_concat_type, write=_concat),
+    Row("U&''", nodes=(exp.UnicodeString,), returns=VARCHAR, write=_unicode, operands=_no_operands),
+    Row("X''", nodes=(exp.HexString,), returns=VARBINARY, write=_hex, operands=_no_operands),
 ]
 
 DEFINITIONS: Sequence[Definition] = [
-    Macro("trino_array_concat", ["(a, b) AS CASE WHEN a IS NOT NULL AND b IS NOT NULL THEN list_concat(a, b) END"]),
-    Macro("trino_array_append", ["(a, x) AS CASE WHEN a IS NOT NULL THEN list_append(a, x) END"]),
-    Macro("trino_array_prepend", ["(x, a) AS CASE WHEN a IS NOT NULL THEN list_prepend(x, a) END"]),
+    Macro("trino_array_concat", "(a, b) AS CASE WHEN a IS NOT NULL AND b IS NOT NULL THEN list_concat(a, b) END"),
+    Macro("trino_array_append", "(a, x) AS CASE WHEN a IS NOT NULL THEN list_append(a, x) END"),
+    Macro("trino_array_prepend", "(x, a) AS CASE WHEN a IS NOT NULL THEN list_prepend(x, a) END"),
 ]

@@ -154,16 +154,16 @@ def _first(types: Types) -> Type | None:
 
 
 ROWS: Sequence[Row] = [
-    Row(name="CASE", nodes=(exp.Case,), returns=_case_type, write=_case, operands=_case_results, beside=_case_operand),
-    Row(name="if", nodes=(exp.If,), returns=_if_type, write=_if),
-    Row(name="coalesce", arity=(2, None), returns=common, write=_unified),
-    Row(name="nullif", arity=(2, 2), returns=_first, write=_nullif),
-    Row(name="try", arity=(1, 1), returns=_first, write=_try),
-    Row(name="greatest", arity=(1, None), returns=common, write=_extreme),
-    Row(name="least", arity=(1, None), returns=common, write=_extreme),
-    Row(name="typeof", arity=(1, 1), returns=Type("varchar"), write=_typeof),
+    Row("CASE", nodes=(exp.Case,), returns=_case_type, write=_case, operands=_case_results, beside=_case_operand),
+    Row("if", nodes=(exp.If,), returns=_if_type, write=_if),
+    Row("coalesce", arity=(2, None), returns=common, write=_unified),
+    Row("nullif", arity=2, returns=_first, write=_nullif),
+    Row("try", arity=1, returns=_first, write=_try),
+    Row("greatest", arity=(1, None), returns=common, write=_extreme),
+    Row("least", arity=(1, None), returns=common, write=_extreme),
+    Row("typeof", arity=1, returns=Type("varchar"), write=_typeof),
 ]
 
 DEFINITIONS: Sequence[Definition] = [
-    Macro("trino_nullif_floating", ["(a, b) AS CASE WHEN a = b AND NOT trino_is_nan(a) THEN NULL ELSE a END"]),
+    Macro("trino_nullif_floating", "(a, b) AS CASE WHEN a = b AND NOT trino_is_nan(a) THEN NULL ELSE a END"),
 ]

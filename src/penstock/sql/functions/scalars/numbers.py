@@ -11,9 +11,8 @@ from statistics import NormalDist
 from sqlglot import exp
 
 from penstock.sql.functions.build import as_type, cast_to, text
-from penstock.sql.functions.python import each_row, invalid
+from penstock.sql.functions.python import by_row, invalid
 from penstock.sql.functions.rows import (
-    ArrowFunction,
     Call,
     Definition,
     Macro,
@@ -139,7 +138,7 @@ def _double(name: str, engine: str | None = None, arity: int = 1) -> Row:
             _number(call, number)
         return call_engine(engine or name, *(cast_to(argument, "DOUBLE") for argument in call.arguments))
 
-    return Row(name=name, arity=(arity, arity), returns=DOUBLE, write=write)
+    return Row(name, arity=arity, returns=DOUBLE, write=write)
 
 
 def _random(call: Call) -> exp.Expr:
@@ -266,33 +265,27 @@ def _similarity(name: str) -> Write:
 _NO_BETA = "its result cannot be computed to Trino's precision here"
 
 ROWS: Sequence[Row] = [
-    Row(name="abs", arity=(1, 1), returns=_first, write=_absolute),
-    *(Row(name=name, arity=(1, 1), returns=_whole_type, write=_whole("ceil")) for name in ("ceil", "ceiling")),
-    Row(name="floor", arity=(1, 1), returns=_whole_type, write=_whole("floor")),
-    Row(name="round", arity=(1, 2), returns=_rounded_type, write=_round, note="Digits of a decimal are a literal."),
-    Row(
-        name="truncate",
-        arity=(1, 2),
-        returns=_truncated_type,
-        write=_truncate,
-        note="Two arguments: a decimal and a literal.",
-    ),
-    Row(name="sign", arity=(1, 1), returns=_sign_type, write=_sign),
+    Row("abs", arity=1, returns=_first, write=_absolute),
+    *(Row(name, arity=1, returns=_whole_type, write=_whole("ceil")) for name in ("ceil", "ceiling")),
+    Row("floor", arity=1, returns=_whole_type, write=_whole("floor")),
+    Row("round", arity=(1, 2), returns=_rounded_type, write=_round, note="Digits of a decimal are a literal."),
+    Row("truncate", arity=(1, 2), returns=_truncated_type, write=_truncate, note="Two arguments: a decimal and a literal."),
+    Row("sign", arity=1, returns=_sign_type, write=_sign),
     _double("cbrt", "trino_cbrt"),
     *map(_double, "degrees exp ln log2 log10 radians sqrt acos asin atan cos cosh sin sinh tan tanh".split()),  # noqa: SIM905
     _double("log", "trino_log", 2),
     _double("atan2", arity=2),
     _double("pow", "pow", 2),
     _double("power", "pow", 2),
-    Row(name="e", arity=(0, 0), returns=DOUBLE, write=lambda _: cast_to(text("2.718281828459045"), "DOUBLE")),
+    Row("e", arity=0, returns=DOUBLE, write=lambda _: cast_to(text("2.718281828459045"), "DOUBLE")),
     *same("pi", 0, DOUBLE),
-    Row(name="infinity", arity=(0, 0), returns=DOUBLE, write=lambda _: cast_to(text("infinity"), "DOUBLE")),
-    Row(name="nan", arity=(0, 0), returns=DOUBLE, write=lambda _: cast_to(text("nan"), "DOUBLE")),
+    Row("infinity", arity=0, returns=DOUBLE, write=lambda _: cast_to(text("infinity"), "DOUBLE")),
+    Row("nan", arity=0, returns=DOUBLE, write=lambda _: cast_to(text("nan"), "DOUBLE")),
     renamed("is_nan", "trino_is_nan", 1, BOOLEAN),
     renamed("is_finite", "isfinite", 1, BOOLEAN),
     renamed("is_infinite", "isinf", 1, BOOLEAN),
     *(
-        Row(name=name, arity=(0, 2), returns=_random_type, write=_random, repeatable=False, volatile=True)
+        Row(name, arity=(0, 2), returns=_random_type, write=_random, repeatable=False, volatile=True)
         for name in ("rand", "random")
     ),
     renamed("width_bucket", "trino_width_bucket", (2, 4), BIGINT),
@@ -300,28 +293,28 @@ ROWS: Sequence[Row] = [
     renamed("to_base", "trino_to_base", 2, VARCHAR),
     renamed("wilson_interval_lower", "trino_wilson_lower", 3, DOUBLE),
     renamed("wilson_interval_upper", "trino_wilson_upper", 3, DOUBLE),
-    Row(name="cosine_similarity", arity=(2, 2), returns=DOUBLE, write=_similarity("cosine_similarity")),
-    Row(name="cosine_distance", arity=(2, 2), returns=DOUBLE, write=_similarity("cosine_distance")),
+    Row("cosine_similarity", arity=2, returns=DOUBLE, write=_similarity("cosine_similarity")),
+    Row("cosine_distance", arity=2, returns=DOUBLE, write=_similarity("cosine_distance")),
     _double("normal_cdf", "trino_normal_cdf", 3),
     _double("inverse_normal_cdf", "trino_inverse_normal_cdf", 3),
     *refuse("beta_cdf inverse_beta_cdf t_cdf t_pdf", _NO_BETA, "Compute it in a job."),
-    Row(name="bit_count", arity=(2, 2), returns=BIGINT, write=_bits("trino_bit_count")),
-    Row(name="bitwise_and", arity=(2, 2), returns=BIGINT, write=_bits("trino_bitwise_and")),
-    Row(name="bitwise_or", arity=(2, 2), returns=BIGINT, write=_bits("trino_bitwise_or")),
-    Row(name="bitwise_xor", arity=(2, 2), returns=BIGINT, write=_bits("xor")),
-    Row(name="bitwise_not", arity=(1, 1), returns=BIGINT, write=_bits("trino_bitwise_not")),
-    Row(name="bitwise_left_shift", arity=(2, 2), returns=_first, write=_shift("trino_shift_left")),
-    Row(name="bitwise_right_shift", arity=(2, 2), returns=_first, write=_shift("trino_shift_right")),
-    Row(name="bitwise_right_shift_arithmetic", arity=(2, 2), returns=_first, write=_shift("trino_shift_arithmetic")),
+    Row("bit_count", arity=2, returns=BIGINT, write=_bits("trino_bit_count")),
+    Row("bitwise_and", arity=2, returns=BIGINT, write=_bits("trino_bitwise_and")),
+    Row("bitwise_or", arity=2, returns=BIGINT, write=_bits("trino_bitwise_or")),
+    Row("bitwise_xor", arity=2, returns=BIGINT, write=_bits("xor")),
+    Row("bitwise_not", arity=1, returns=BIGINT, write=_bits("trino_bitwise_not")),
+    Row("bitwise_left_shift", arity=2, returns=_first, write=_shift("trino_shift_left")),
+    Row("bitwise_right_shift", arity=2, returns=_first, write=_shift("trino_shift_right")),
+    Row("bitwise_right_shift_arithmetic", arity=2, returns=_first, write=_shift("trino_shift_arithmetic")),
 ]
 
-_RANGE = fail("INVALID_FUNCTION_ARGUMENT", "Number must be representable with the bits specified", "BIGINT")
-_BIT_RANGE = fail("INVALID_FUNCTION_ARGUMENT", "Bits specified in bit_count must be between 2 and 64", "BIGINT")
-_BUCKETS = fail("INVALID_FUNCTION_ARGUMENT", "bucketCount must be greater than 0", "BIGINT")
-_NO_NAN = fail("INVALID_FUNCTION_ARGUMENT", "operand cannot be NaN", "BIGINT")
-_BOUNDS = fail("INVALID_FUNCTION_ARGUMENT", "bounds cannot equal each other", "BIGINT")
-_BINS = fail("INVALID_FUNCTION_ARGUMENT", "Bins cannot be an empty array", "BIGINT")
-_SIZES = fail("INVALID_FUNCTION_ARGUMENT", "The arguments must have the same length", "DOUBLE")
+_RANGE = fail("Number must be representable with the bits specified", "BIGINT")
+_BIT_RANGE = fail("Bits specified in bit_count must be between 2 and 64", "BIGINT")
+_BUCKETS = fail("bucketCount must be greater than 0", "BIGINT")
+_NO_NAN = fail("operand cannot be NaN", "BIGINT")
+_BOUNDS = fail("bounds cannot equal each other", "BIGINT")
+_BINS = fail("Bins cannot be an empty array", "BIGINT")
+_SIZES = fail("The arguments must have the same length", "DOUBLE")
 
 
 _DOT = (
@@ -333,67 +326,61 @@ _NORM = "sqrt(list_sum(list_transform(map_values({0}), lambda v: CAST(v AS DOUBL
 DEFINITIONS: Sequence[Definition] = [
     Macro(
         "trino_sign",
-        [
+        *(
             f"(x {type_}) AS CASE WHEN trino_is_nan(x) OR x = 0 THEN x ELSE CAST(sign(x) AS {type_}) END"
             for type_ in ("FLOAT", "DOUBLE")
-        ],
+        ),
     ),
-    Macro("trino_log", ["(b, x) AS ln(x) / ln(b)"]),
-    Macro("trino_random", ["(low, high) AS CAST(floor(random() * (high - low)) AS BIGINT) + low"]),
+    Macro("trino_log", "(b, x) AS ln(x) / ln(b)"),
+    Macro("trino_random", "(low, high) AS CAST(floor(random() * (high - low)) AS BIGINT) + low"),
     Macro(
         "trino_width_bucket",
-        [
-            strict(
-                "x, low, high, n",
-                f"CASE WHEN n <= 0 THEN {_BUCKETS} WHEN low = high THEN {_BOUNDS} "
-                f"WHEN trino_is_nan(CAST(x AS DOUBLE)) THEN {_NO_NAN} "
-                "WHEN low < high THEN CASE WHEN x < low THEN 0 WHEN x >= high THEN CAST(n AS BIGINT) + 1 "
-                "ELSE CAST(floor(n * (CAST(x AS DOUBLE) - low) / (CAST(high AS DOUBLE) - low)) AS BIGINT) + 1 END "
-                "ELSE CASE WHEN x > low THEN 0 WHEN x <= high THEN CAST(n AS BIGINT) + 1 "
-                "ELSE CAST(floor(n * (CAST(low AS DOUBLE) - x) / (CAST(low AS DOUBLE) - high)) AS BIGINT) + 1 END END",
-            ),
-            f"(x, bins) AS CASE WHEN len(bins) = 0 THEN {_BINS} WHEN trino_is_nan(CAST(x AS DOUBLE)) THEN {_NO_NAN} "
-            "ELSE CAST(len(list_filter(bins, lambda bin: bin <= x)) AS BIGINT) END",
-        ],
+        strict(
+            "x, low, high, n",
+            f"CASE WHEN n <= 0 THEN {_BUCKETS} WHEN low = high THEN {_BOUNDS} "
+            f"WHEN trino_is_nan(CAST(x AS DOUBLE)) THEN {_NO_NAN} "
+            "WHEN low < high THEN CASE WHEN x < low THEN 0 WHEN x >= high THEN CAST(n AS BIGINT) + 1 "
+            "ELSE CAST(floor(n * (CAST(x AS DOUBLE) - low) / (CAST(high AS DOUBLE) - low)) AS BIGINT) + 1 END "
+            "ELSE CASE WHEN x > low THEN 0 WHEN x <= high THEN CAST(n AS BIGINT) + 1 "
+            "ELSE CAST(floor(n * (CAST(low AS DOUBLE) - x) / (CAST(low AS DOUBLE) - high)) AS BIGINT) + 1 END END",
+        ),
+        f"(x, bins) AS CASE WHEN len(bins) = 0 THEN {_BINS} WHEN trino_is_nan(CAST(x AS DOUBLE)) THEN {_NO_NAN} "
+        "ELSE CAST(len(list_filter(bins, lambda bin: bin <= x)) AS BIGINT) END",
     ),
     Macro(
         "trino_cosine_similarity",
-        [
-            f"(a, b) AS CASE WHEN len(a) <> len(b) THEN {_SIZES} "
-            "WHEN list_dot_product(a, a) = 0 OR list_dot_product(b, b) = 0 THEN CAST('nan' AS DOUBLE) "
-            "ELSE list_dot_product(a, b) / (sqrt(list_dot_product(a, a)) * sqrt(list_dot_product(b, b))) END"
-        ],
+        f"(a, b) AS CASE WHEN len(a) <> len(b) THEN {_SIZES} "
+        "WHEN list_dot_product(a, a) = 0 OR list_dot_product(b, b) = 0 THEN CAST('nan' AS DOUBLE) "
+        "ELSE list_dot_product(a, b) / (sqrt(list_dot_product(a, a)) * sqrt(list_dot_product(b, b))) END",
     ),
-    Macro("trino_cosine_distance", ["(a, b) AS 1 - trino_cosine_similarity(a, b)"]),
-    Macro("trino_dot_maps", [_DOT]),
+    Macro("trino_cosine_distance", "(a, b) AS 1 - trino_cosine_similarity(a, b)"),
+    Macro("trino_dot_maps", _DOT),
     Macro(
         "trino_cosine_similarity_maps",
-        [f"(a, b) AS coalesce(trino_dot_maps(a, b), 0) / ({_NORM.format('a')} * {_NORM.format('b')})"],
+        f"(a, b) AS coalesce(trino_dot_maps(a, b), 0) / ({_NORM.format('a')} * {_NORM.format('b')})",
     ),
-    Macro("trino_cosine_distance_maps", ["(a, b) AS 1 - trino_cosine_similarity_maps(a, b)"]),
+    Macro("trino_cosine_distance_maps", "(a, b) AS 1 - trino_cosine_similarity_maps(a, b)"),
     Macro(
         "trino_bit_count",
-        [
-            strict(
-                "x BIGINT, bits BIGINT",
-                f"CASE WHEN bits < 2 OR bits > 64 THEN {_BIT_RANGE} "
-                "WHEN bits < 64 AND (x >= pow(2, bits - 1) OR x < -pow(2, bits - 1)) "
-                f"THEN {_RANGE} WHEN x >= 0 THEN CAST(bit_count(x) AS BIGINT) "
-                "ELSE bits - CAST(bit_count(-(x + 1)) AS BIGINT) END",
-            )
-        ],
+        strict(
+            "x BIGINT, bits BIGINT",
+            f"CASE WHEN bits < 2 OR bits > 64 THEN {_BIT_RANGE} "
+            "WHEN bits < 64 AND (x >= pow(2, bits - 1) OR x < -pow(2, bits - 1)) "
+            f"THEN {_RANGE} WHEN x >= 0 THEN CAST(bit_count(x) AS BIGINT) "
+            "ELSE bits - CAST(bit_count(-(x + 1)) AS BIGINT) END",
+        ),
     ),
-    Macro("trino_bitwise_and", ["(a, b) AS a & b"]),
-    Macro("trino_bitwise_or", ["(a, b) AS a | b"]),
-    Macro("trino_bitwise_not", ["(a) AS ~a"]),
-    ArrowFunction("trino_wilson_lower", ["BIGINT", "BIGINT", "DOUBLE"], "DOUBLE", each_row("DOUBLE", _wilson(-1))),
-    ArrowFunction("trino_wilson_upper", ["BIGINT", "BIGINT", "DOUBLE"], "DOUBLE", each_row("DOUBLE", _wilson(1))),
-    ArrowFunction("trino_cbrt", ["DOUBLE"], "DOUBLE", each_row("DOUBLE", _cbrt)),
-    ArrowFunction("trino_shift_left", ["BIGINT"] * 3, "BIGINT", each_row("BIGINT", _shifted_left)),
-    ArrowFunction("trino_shift_right", ["BIGINT"] * 3, "BIGINT", each_row("BIGINT", _shifted_right)),
-    ArrowFunction("trino_shift_arithmetic", ["BIGINT"] * 3, "BIGINT", each_row("BIGINT", _shifted_arithmetically)),
-    ArrowFunction("trino_from_base", ["VARCHAR", "BIGINT"], "BIGINT", each_row("BIGINT", _from_base)),
-    ArrowFunction("trino_to_base", ["BIGINT", "BIGINT"], "VARCHAR", each_row("VARCHAR", _to_base)),
-    ArrowFunction("trino_normal_cdf", ["DOUBLE"] * 3, "DOUBLE", each_row("DOUBLE", _normal_cdf)),
-    ArrowFunction("trino_inverse_normal_cdf", ["DOUBLE"] * 3, "DOUBLE", each_row("DOUBLE", _inverse_normal_cdf)),
+    Macro("trino_bitwise_and", "(a, b) AS a & b"),
+    Macro("trino_bitwise_or", "(a, b) AS a | b"),
+    Macro("trino_bitwise_not", "(a) AS ~a"),
+    by_row("trino_wilson_lower", ["BIGINT", "BIGINT", "DOUBLE"], "DOUBLE", _wilson(-1)),
+    by_row("trino_wilson_upper", ["BIGINT", "BIGINT", "DOUBLE"], "DOUBLE", _wilson(1)),
+    by_row("trino_cbrt", ["DOUBLE"], "DOUBLE", _cbrt),
+    by_row("trino_shift_left", ["BIGINT"] * 3, "BIGINT", _shifted_left),
+    by_row("trino_shift_right", ["BIGINT"] * 3, "BIGINT", _shifted_right),
+    by_row("trino_shift_arithmetic", ["BIGINT"] * 3, "BIGINT", _shifted_arithmetically),
+    by_row("trino_from_base", ["VARCHAR", "BIGINT"], "BIGINT", _from_base),
+    by_row("trino_to_base", ["BIGINT", "BIGINT"], "VARCHAR", _to_base),
+    by_row("trino_normal_cdf", ["DOUBLE"] * 3, "DOUBLE", _normal_cdf),
+    by_row("trino_inverse_normal_cdf", ["DOUBLE"] * 3, "DOUBLE", _inverse_normal_cdf),
 ]

@@ -14,8 +14,8 @@ from sqlglot import exp
 from penstock.sql.functions.build import cast_to, text
 from penstock.sql.functions.casts.conversion import convert
 from penstock.sql.functions.java import java_text
-from penstock.sql.functions.python import each_row, invalid
-from penstock.sql.functions.rows import ArrowFunction, Call, Definition, Row, call_engine, refuse, renamed, same
+from penstock.sql.functions.python import by_row, invalid
+from penstock.sql.functions.rows import Call, Definition, Row, call_engine, refuse, renamed, same
 from penstock.sql.trino_types import VARCHAR, Type
 
 __all__ = ["DEFINITIONS", "ROWS"]
@@ -181,13 +181,13 @@ _MODELS = """
 
 ROWS: Sequence[Row] = [
     *same("uuid", 0, Type("uuid"), repeatable=False, volatile=True),
-    Row(name="format", arity=(2, None), returns=VARCHAR, write=_format, note="A literal format, without %t."),
-    Row(name="format_number", arity=(1, 1), returns=VARCHAR, write=_number_text),
+    Row("format", arity=(2, None), returns=VARCHAR, write=_format, note="A literal format, without %t."),
+    Row("format_number", arity=1, returns=VARCHAR, write=_number_text),
     renamed("parse_data_size", "trino_parse_data_size", 1, Type.decimal(38, 0)),
     renamed("parse_presto_data_size", "trino_parse_data_size", 1, Type.decimal(38, 0)),
     *refuse("timezone", "Athena engine version 3 has no such function"),
     *refuse("current_groups current_path", _IDENTITY),
-    Row(name="current_user", nodes=(exp.CurrentUser,), refused=_IDENTITY),
+    Row("current_user", nodes=(exp.CurrentUser,), refused=_IDENTITY),
     *refuse("version", "the engine's version says nothing about Trino's"),
     *refuse(_SKETCHES, _SKETCH, _EXACT),
     *refuse(_MODELS, _LEARNING, "Train in a job."),
@@ -204,8 +204,8 @@ ROWS: Sequence[Row] = [
 ]
 
 DEFINITIONS: Sequence[Definition] = [
-    ArrowFunction("trino_format", ["VARCHAR", "VARCHAR"], "VARCHAR", each_row("VARCHAR", _shown, nulls=True)),
-    ArrowFunction("trino_double_plain", ["DOUBLE"], "VARCHAR", each_row("VARCHAR", java_text)),
-    ArrowFunction("trino_format_number", ["VARCHAR"], "VARCHAR", each_row("VARCHAR", _format_number)),
-    ArrowFunction("trino_parse_data_size", ["VARCHAR"], "DECIMAL(38,0)", each_row("DECIMAL(38,0)", _data_size)),
+    by_row("trino_format", ["VARCHAR", "VARCHAR"], "VARCHAR", _shown, nulls=True),
+    by_row("trino_double_plain", ["DOUBLE"], "VARCHAR", java_text),
+    by_row("trino_format_number", ["VARCHAR"], "VARCHAR", _format_number),
+    by_row("trino_parse_data_size", ["VARCHAR"], "DECIMAL(38,0)", _data_size),
 ]

@@ -19,8 +19,8 @@ from sqlglot import exp
 
 from penstock.sql.functions.build import text
 from penstock.sql.functions.nested.lambdas import applied, body, fresh, function, lambda_of
-from penstock.sql.functions.python import each_row, invalid
-from penstock.sql.functions.rows import ArrowFunction, Call, Definition, Macro, Row, Write, call_engine
+from penstock.sql.functions.python import by_row, invalid
+from penstock.sql.functions.rows import Call, Definition, Macro, Row, Write, call_engine
 from penstock.sql.regular_expressions import Pattern, TooSlow
 from penstock.sql.trino_types import BIGINT, BOOLEAN, INTEGER, VARCHAR, Type
 
@@ -228,13 +228,13 @@ def _split(call: Call) -> exp.Expr:
 _TEXTS = Type.array(VARCHAR)
 
 ROWS: Sequence[Row] = [
-    Row(name="regexp_like", arity=(2, 2), returns=BOOLEAN, write=_simple("regexp_like", empty=True)),
-    Row(name="regexp_count", arity=(2, 2), returns=BIGINT, write=_simple("regexp_count", empty=False)),
-    Row(name="regexp_extract", arity=(2, 3), returns=VARCHAR, write=_grouped("regexp_extract")),
-    Row(name="regexp_extract_all", arity=(2, 3), returns=_TEXTS, write=_grouped("regexp_extract_all")),
-    Row(name="regexp_position", arity=(2, 4), returns=INTEGER, write=_position),
-    Row(name="regexp_replace", arity=(2, 3), returns=VARCHAR, write=_replace, lambdas=lambda _: ((_TEXTS,),)),
-    Row(name="regexp_split", arity=(2, 2), returns=_TEXTS, write=_split),
+    Row("regexp_like", arity=2, returns=BOOLEAN, write=_simple("regexp_like", empty=True)),
+    Row("regexp_count", arity=2, returns=BIGINT, write=_simple("regexp_count", empty=False)),
+    Row("regexp_extract", arity=(2, 3), returns=VARCHAR, write=_grouped("regexp_extract")),
+    Row("regexp_extract_all", arity=(2, 3), returns=_TEXTS, write=_grouped("regexp_extract_all")),
+    Row("regexp_position", arity=(2, 4), returns=INTEGER, write=_position),
+    Row("regexp_replace", arity=(2, 3), returns=VARCHAR, write=_replace, lambdas=lambda _: ((_TEXTS,),)),
+    Row("regexp_split", arity=2, returns=_TEXTS, write=_split),
 ]
 
 
@@ -353,11 +353,11 @@ def _both(name: str, parameters: str, engine: str, returns: str) -> Sequence[Mac
     """Return the macro that matches ASCII text by the engine, and those that match all of it there."""
     python = f"trino_{name}_python({parameters})"
     return [
-        Macro(f"trino_{name}", [f"({parameters}) AS CASE WHEN trino_is_re2_text(x) THEN {engine} ELSE {python} END"]),
-        Macro(f"trino_{name}_engine", [f"({parameters}) AS {engine}"]),
+        Macro(f"trino_{name}", f"({parameters}) AS CASE WHEN trino_is_re2_text(x) THEN {engine} ELSE {python} END"),
+        Macro(f"trino_{name}_engine", f"({parameters}) AS {engine}"),
         Macro(
             f"trino_{name}_guarded",
-            [f"({parameters}) AS CASE WHEN trino_has_odd_blank(x) THEN {_GUARDED.format(returns)} ELSE {engine} END"],
+            f"({parameters}) AS CASE WHEN trino_has_odd_blank(x) THEN {_GUARDED.format(returns)} ELSE {engine} END",
         ),
     ]
 
@@ -369,22 +369,20 @@ def _python(name: str, others: Sequence[str], returns: str, function: Any) -> De
         except TooSlow as error:
             raise invalid(str(error)) from None
 
-    return ArrowFunction(f"trino_{name}", ["VARCHAR", "VARCHAR", *others], returns, each_row(returns, bounded))
+    return by_row(f"trino_{name}", ["VARCHAR", "VARCHAR", *others], returns, bounded)
 
 
 DEFINITIONS: Sequence[Definition] = [
-    Macro("trino_has_odd_blank", ["(x) AS suffix(x, chr(10)) OR contains(x, chr(11))"]),
-    Macro("trino_is_re2_text", ["(x) AS strlen(x) = length(x) AND NOT trino_has_odd_blank(x)"]),
+    Macro("trino_has_odd_blank", "(x) AS suffix(x, chr(10)) OR contains(x, chr(11))"),
+    Macro("trino_is_re2_text", "(x) AS strlen(x) = length(x) AND NOT trino_has_odd_blank(x)"),
     *_both("regexp_like", "x, p", "regexp_matches(x, p)", "BOOLEAN"),
     *_both("regexp_count", "x, p", "CAST(len(regexp_extract_all(x, p)) AS BIGINT)", "BIGINT"),
     *_both("regexp_extract", "x, p, g", "CASE WHEN regexp_matches(x, p) THEN regexp_extract(x, p, g) END", "VARCHAR"),
     *_both("regexp_extract_all", "x, p, g", "regexp_extract_all(x, p, g)", "VARCHAR[]"),
     Macro(
         "trino_regexp_replace",
-        [
-            "(x, p, own, other) AS CASE WHEN trino_is_re2_text(x) THEN regexp_replace(x, p, own, 'g') "
-            "ELSE trino_regexp_replace_python(x, p, other) END"
-        ],
+        "(x, p, own, other) AS CASE WHEN trino_is_re2_text(x) THEN regexp_replace(x, p, own, 'g') "
+        "ELSE trino_regexp_replace_python(x, p, other) END",
     ),
     _python("regexp_like_python", [], "BOOLEAN", _like),
     _python("regexp_count_python", [], "BIGINT", _count),
@@ -392,14 +390,12 @@ DEFINITIONS: Sequence[Definition] = [
     _python("regexp_extract_all_python", ["BIGINT"], "VARCHAR[]", _extract_all),
     _python("regexp_replace_python", ["VARCHAR"], "VARCHAR", _replaced),
     _python("regexp_matches", [], "VARCHAR[][]", _matches_of),
-    Macro("trino_without_first", ["(x) AS x[2:]"]),
-    Macro("trino_without_last", ["(x) AS x[1:len(x) - 1]"]),
+    Macro("trino_without_first", "(x) AS x[2:]"),
+    Macro("trino_without_last", "(x) AS x[1:len(x) - 1]"),
     Macro(
         "trino_joined",
-        [
-            "(parts, rest) AS CASE WHEN len(parts) = list_count(parts) "
-            "THEN coalesce(list_aggregate(parts, 'string_agg', ''), '') || rest END"
-        ],
+        "(parts, rest) AS CASE WHEN len(parts) = list_count(parts) "
+        "THEN coalesce(list_aggregate(parts, 'string_agg', ''), '') || rest END",
     ),
     _python("regexp_position", ["BIGINT", "BIGINT"], "INTEGER", _position_of),
     _python("regexp_split", [], "VARCHAR[]", _split_of),

@@ -53,7 +53,7 @@ def _texts(name: str, engine: str, arity: tuple[int, int | None], returns: Type,
         _check_texts(call, count)
         return call_engine(engine, *call.arguments)
 
-    return Row(name=name, arity=arity, returns=returns, write=write)
+    return Row(name, arity=arity, returns=returns, write=write)
 
 
 def _split_to_map(call: Call) -> exp.Expr:
@@ -190,29 +190,29 @@ def _letters(call: Call) -> exp.Expr:
 _STEMMER = "the engine has no stemmer"
 
 ROWS: Sequence[Row] = [
-    Row(name="LIKE", nodes=(exp.Like,), returns=BOOLEAN, write=_like),
-    Row(name="ESCAPE", nodes=(exp.Escape,), returns=BOOLEAN, write=_escape),
+    Row("LIKE", nodes=(exp.Like,), returns=BOOLEAN, write=_like),
+    Row("ESCAPE", nodes=(exp.Escape,), returns=BOOLEAN, write=_escape),
     _texts("chr", "trino_chr", (1, 1), Type("varchar", (1,)), 0),
     _texts("codepoint", "trino_codepoint", (1, 1), INTEGER),
-    Row(name="concat_ws", arity=(2, None), returns=VARCHAR, write=_concat_ws),
+    Row("concat_ws", arity=(2, None), returns=VARCHAR, write=_concat_ws),
     _texts("ends_with", "suffix", (2, 2), BOOLEAN, 2),
     _texts("starts_with", "starts_with", (2, 2), BOOLEAN, 2),
     _texts("hamming_distance", "trino_hamming_distance", (2, 2), BIGINT, 2),
-    Row(name="length", arity=(1, 1), returns=BIGINT, write=_length),
+    Row("length", arity=1, returns=BIGINT, write=_length),
     _texts("levenshtein_distance", "trino_levenshtein_distance", (2, 2), BIGINT, 2),
-    Row(name="lower", arity=(1, 1), returns=_same_text, write=_letters),
-    Row(name="upper", arity=(1, 1), returns=_same_text, write=_letters),
-    Row(name="lpad", arity=(3, 3), returns=_text_or_bytes, write=_of_text_or_bytes("trino_lpad", "trino_lpad_binary")),
-    Row(name="rpad", arity=(3, 3), returns=_text_or_bytes, write=_of_text_or_bytes("trino_rpad", "trino_rpad_binary")),
-    *(Row(name=name, arity=(1, 2), returns=_same_text, write=_trim(name)) for name in ("ltrim", "rtrim")),
-    Row(name="trim", nodes=(exp.Trim,), returns=_same_text, write=_trim_from),
+    Row("lower", arity=1, returns=_same_text, write=_letters),
+    Row("upper", arity=1, returns=_same_text, write=_letters),
+    Row("lpad", arity=3, returns=_text_or_bytes, write=_of_text_or_bytes("trino_lpad", "trino_lpad_binary")),
+    Row("rpad", arity=3, returns=_text_or_bytes, write=_of_text_or_bytes("trino_rpad", "trino_rpad_binary")),
+    *(Row(name, arity=(1, 2), returns=_same_text, write=_trim(name)) for name in ("ltrim", "rtrim")),
+    Row("trim", nodes=(exp.Trim,), returns=_same_text, write=_trim_from),
     _texts("luhn_check", "trino_luhn_check", (1, 1), BOOLEAN),
-    Row(name="position", nodes=(exp.StrPosition,), returns=BIGINT, write=_position),
+    Row("position", nodes=(exp.StrPosition,), returns=BIGINT, write=_position),
     _texts("strpos", "trino_strpos", (2, 3), BIGINT, 2),
     _texts("replace", "trino_replace", (2, 3), VARCHAR, 3),
     Row(
-        name="reverse",
-        arity=(1, 1),
+        "reverse",
+        arity=1,
         returns=lambda types: types[0] if _is(types[0], "array") else _text_or_bytes(types),
         write=_reverse,
     ),
@@ -220,35 +220,35 @@ ROWS: Sequence[Row] = [
     _texts("split", "trino_split", (2, 3), Type.array(VARCHAR), 2),
     _texts("split_part", "trino_split_part", (3, 3), VARCHAR, 2),
     Row(
-        name="split_to_map",
+        "split_to_map",
         arity=(3, 4),
         returns=Type.map(VARCHAR, VARCHAR),
         write=_split_to_map,
         lambdas=lambda _: ((VARCHAR, VARCHAR, VARCHAR),),
     ),
     _texts("split_to_multimap", "trino_split_to_multimap", (3, 3), Type.map(VARCHAR, Type.array(VARCHAR)), 3),
-    Row(name="substr", arity=(2, 3), returns=_text_or_bytes, write=_substring),
-    Row(name="substring", nodes=(exp.Substring,), returns=_text_or_bytes, write=_substring),
+    Row("substr", arity=(2, 3), returns=_text_or_bytes, write=_substring),
+    Row("substring", nodes=(exp.Substring,), returns=_text_or_bytes, write=_substring),
     _texts("title_case", "trino_title_case", (1, 1), VARCHAR),
     _texts("translate", "trino_translate", (3, 3), VARCHAR, 3),
-    Row(name="normalize", nodes=(exp.Normalize,), returns=VARCHAR, write=_normalize),
-    Row(name="overlay", nodes=(exp.Overlay,), returns=VARCHAR, write=_overlay, operands=_overlay_operands),
+    Row("normalize", nodes=(exp.Normalize,), returns=VARCHAR, write=_normalize),
+    Row("overlay", nodes=(exp.Overlay,), returns=VARCHAR, write=_overlay, operands=_overlay_operands),
     *refuse("word_stem", _STEMMER, "Stem words in a job."),
     renamed("to_utf8", "encode", 1, VARBINARY),
     renamed("from_utf8", "trino_from_utf8", (1, 2), VARCHAR),
 ]
 
 
-_NEGATIVE = fail("INVALID_FUNCTION_ARGUMENT", "Target length must be in the range [0..2147483647]", "VARCHAR")
-_PADDING = fail("INVALID_FUNCTION_ARGUMENT", "Padding string must not be empty", "VARCHAR")
-_INDEX = fail("INVALID_FUNCTION_ARGUMENT", "Index must be greater than zero", "VARCHAR")
-_DELIMITER = fail("INVALID_FUNCTION_ARGUMENT", "The delimiter may not be the empty string", "VARCHAR[]")
-_LIMIT = fail("INVALID_FUNCTION_ARGUMENT", "Limit must be positive", "VARCHAR[]")
-_POINT = fail("INVALID_FUNCTION_ARGUMENT", "Not a valid Unicode code point", "VARCHAR")
-_SINGLE = fail("INVALID_FUNCTION_ARGUMENT", "Input string must be a single character string", "INTEGER")
-_START = fail("INVALID_FUNCTION_ARGUMENT", "Start position must be greater than 0", "VARCHAR")
-_ENTRY = fail("INVALID_FUNCTION_ARGUMENT", "Key-value delimiter must appear exactly once in each entry", "VARCHAR[]")
-_SAME = fail("INVALID_FUNCTION_ARGUMENT", "entryDelimiter and keyValueDelimiter must not be the same", "VARCHAR[]")
+_NEGATIVE = fail("Target length must be in the range [0..2147483647]", "VARCHAR")
+_PADDING = fail("Padding string must not be empty", "VARCHAR")
+_INDEX = fail("Index must be greater than zero", "VARCHAR")
+_DELIMITER = fail("The delimiter may not be the empty string", "VARCHAR[]")
+_LIMIT = fail("Limit must be positive", "VARCHAR[]")
+_POINT = fail("Not a valid Unicode code point", "VARCHAR")
+_SINGLE = fail("Input string must be a single character string", "INTEGER")
+_START = fail("Start position must be greater than 0", "VARCHAR")
+_ENTRY = fail("Key-value delimiter must appear exactly once in each entry", "VARCHAR[]")
+_SAME = fail("entryDelimiter and keyValueDelimiter must not be the same", "VARCHAR[]")
 _PAIRS = "list_transform(string_split(x, entries), lambda entry: string_split(entry, pairs))"
 _CHECKED_PAIRS = (
     f"CASE WHEN entries = pairs THEN [{_SAME}] WHEN x = '' THEN [] "
@@ -261,118 +261,94 @@ def _padded(side: str) -> str:
     return f"(x, n, padding) AS CASE WHEN n < 0 THEN {_NEGATIVE} WHEN padding = '' THEN {_PADDING} ELSE {pad} END"
 
 
-_NOT_ONE_SIGN = fail("INVALID_FUNCTION_ARGUMENT", "Escape string must be a single character", "VARCHAR")
-_BAD_ESCAPE = fail(
-    "INVALID_FUNCTION_ARGUMENT", "Escape character must be followed by '%', '_' or the escape character itself", "VARCHAR"
-)
+_NOT_ONE_SIGN = fail("Escape string must be a single character", "VARCHAR")
+_BAD_ESCAPE = fail("Escape character must be followed by '%', '_' or the escape character itself", "VARCHAR")
 
 DEFINITIONS: Sequence[Definition] = [
     Macro(
         "trino_like_pattern",
-        [
-            f"(p, e) AS CASE WHEN length(e) <> 1 THEN {_NOT_ONE_SIGN} WHEN contains(replace(replace(replace(p, e || e, ''), "
-            f"e || '%', ''), e || '_', ''), e) THEN {_BAD_ESCAPE} ELSE p END"
-        ],
+        f"(p, e) AS CASE WHEN length(e) <> 1 THEN {_NOT_ONE_SIGN} WHEN contains(replace(replace(replace(p, e || e, ''), "
+        f"e || '%', ''), e || '_', ''), e) THEN {_BAD_ESCAPE} ELSE p END",
     ),
     *words.DEFINITIONS,
-    Macro("trino_chr", [f"(n) AS CASE WHEN n < 0 OR n > 1114111 THEN {_POINT} ELSE chr(CAST(n AS INTEGER)) END"]),
-    Macro("trino_codepoint", [f"(x) AS CASE WHEN length(x) = 1 THEN unicode(x) WHEN x IS NOT NULL THEN {_SINGLE} END"]),
+    Macro("trino_chr", f"(n) AS CASE WHEN n < 0 OR n > 1114111 THEN {_POINT} ELSE chr(CAST(n AS INTEGER)) END"),
+    Macro("trino_codepoint", f"(x) AS CASE WHEN length(x) = 1 THEN unicode(x) WHEN x IS NOT NULL THEN {_SINGLE} END"),
     # Java has no capital letter for it; the engine has.
     Macro(
         "trino_upper",
-        ["(x) AS CASE WHEN contains(x, 'ß') THEN replace(upper(replace(x, 'ß', chr(1))), chr(1), 'ß') ELSE upper(x) END"],
+        "(x) AS CASE WHEN contains(x, 'ß') THEN replace(upper(replace(x, 'ß', chr(1))), chr(1), 'ß') ELSE upper(x) END",
     ),
-    Macro("trino_lpad", [_padded("lpad")]),
-    Macro("trino_rpad", [_padded("rpad")]),
-    Macro("trino_join_array", ["(items, separator) AS array_to_string(items, separator)"]),
+    Macro("trino_lpad", _padded("lpad")),
+    Macro("trino_rpad", _padded("rpad")),
+    Macro("trino_join_array", "(items, separator) AS array_to_string(items, separator)"),
     Macro(
         "trino_levenshtein_distance",
-        [
-            "(a, b) AS CASE WHEN strlen(a) = length(a) AND strlen(b) = length(b) THEN levenshtein(a, b) "
-            "ELSE trino_levenshtein_unicode(a, b) END"
-        ],
+        "(a, b) AS CASE WHEN strlen(a) = length(a) AND strlen(b) = length(b) THEN levenshtein(a, b) "
+        "ELSE trino_levenshtein_unicode(a, b) END",
     ),
-    Macro(
-        "trino_strpos", ["(x, part) AS strpos(x, part)", "(x, part, instance) AS trino_strpos_instance(x, part, instance)"]
-    ),
+    Macro("trino_strpos", "(x, part) AS strpos(x, part)", "(x, part, instance) AS trino_strpos_instance(x, part, instance)"),
     Macro(
         "trino_replace",
-        [
-            "(x, search) AS replace(x, search, '')",
-            "(x, search, other) AS CASE WHEN search = '' THEN other || CASE WHEN x = '' "
-            "THEN '' ELSE array_to_string(list_transform(string_split(x, ''), lambda each: each || other), '') END "
-            "ELSE replace(x, search, other) END",
-        ],
+        "(x, search) AS replace(x, search, '')",
+        "(x, search, other) AS CASE WHEN search = '' THEN other || CASE WHEN x = '' "
+        "THEN '' ELSE array_to_string(list_transform(string_split(x, ''), lambda each: each || other), '') END "
+        "ELSE replace(x, search, other) END",
     ),
-    Macro(
-        "trino_reverse",
-        ["(x) AS CASE WHEN strlen(x) = length(x) THEN reverse(x) ELSE trino_reverse_unicode(x) END"],
-    ),
+    Macro("trino_reverse", "(x) AS CASE WHEN strlen(x) = length(x) THEN reverse(x) ELSE trino_reverse_unicode(x) END"),
     Macro(
         "trino_split",
-        [
-            strict("x, delimiter", f"CASE WHEN delimiter = '' THEN {_DELIMITER} ELSE string_split(x, delimiter) END"),
-            strict(
-                "x, delimiter, n",
-                f"CASE WHEN delimiter = '' THEN {_DELIMITER} WHEN n <= 0 THEN {_LIMIT} ELSE "
-                "string_split(x, delimiter)[:n - 1] || CASE WHEN len(string_split(x, delimiter)) >= n THEN "
-                "[substring(x, length(array_to_string(string_split(x, delimiter)[:n - 1], '')) "
-                "+ (n - 1) * length(delimiter) + 1)] ELSE [] END END",
-            ),
-        ],
+        strict("x, delimiter", f"CASE WHEN delimiter = '' THEN {_DELIMITER} ELSE string_split(x, delimiter) END"),
+        strict(
+            "x, delimiter, n",
+            f"CASE WHEN delimiter = '' THEN {_DELIMITER} WHEN n <= 0 THEN {_LIMIT} ELSE "
+            "string_split(x, delimiter)[:n - 1] || CASE WHEN len(string_split(x, delimiter)) >= n THEN "
+            "[substring(x, length(array_to_string(string_split(x, delimiter)[:n - 1], '')) "
+            "+ (n - 1) * length(delimiter) + 1)] ELSE [] END END",
+        ),
     ),
     Macro(
         "trino_split_part",
-        [
-            strict(
-                "x, delimiter, n",
-                f"CASE WHEN n <= 0 THEN {_INDEX} WHEN delimiter = '' "
-                "THEN substring(x, n, 1) ELSE string_split(x, delimiter)[n] END",
-            )
-        ],
+        strict(
+            "x, delimiter, n",
+            f"CASE WHEN n <= 0 THEN {_INDEX} WHEN delimiter = '' "
+            "THEN substring(x, n, 1) ELSE string_split(x, delimiter)[n] END",
+        ),
     ),
     Macro(
         "trino_split_to_map",
-        [
-            strict(
-                "x, entries, pairs",
-                f"map_from_entries(list_transform({_CHECKED_PAIRS}, lambda pair: (pair[1], pair[2])))",
-            )
-        ],
+        strict(
+            "x, entries, pairs",
+            f"map_from_entries(list_transform({_CHECKED_PAIRS}, lambda pair: (pair[1], pair[2])))",
+        ),
     ),
     # The engine counts 0 and starts before the text as Trino does not.
     Macro(
         "trino_substring2",
-        [
-            strict(
-                "x, start",
-                "CASE WHEN start > 0 THEN substring(x, start) WHEN start < 0 AND -start <= length(x) "
-                "THEN substring(x, length(x) + start + 1) ELSE '' END",
-            )
-        ],
+        strict(
+            "x, start",
+            "CASE WHEN start > 0 THEN substring(x, start) WHEN start < 0 AND -start <= length(x) "
+            "THEN substring(x, length(x) + start + 1) ELSE '' END",
+        ),
     ),
     Macro(
         "trino_substring3",
-        [
-            strict(
-                "x, start, n",
-                "CASE WHEN n <= 0 THEN '' WHEN start > 0 THEN substring(x, start, n) "
-                "WHEN start < 0 AND -start <= length(x) THEN substring(x, length(x) + start + 1, n) ELSE '' END",
-            )
-        ],
+        strict(
+            "x, start, n",
+            "CASE WHEN n <= 0 THEN '' WHEN start > 0 THEN substring(x, start, n) "
+            "WHEN start < 0 AND -start <= length(x) THEN substring(x, length(x) + start + 1, n) ELSE '' END",
+        ),
     ),
     Macro(
         "trino_overlay",
-        [
-            strict(
-                "x, other, start, n",
-                f"CASE WHEN start <= 0 THEN {_START} ELSE substring(x, 1, start - 1) || other || "
-                "substring(x, start + greatest(n, 0)) END",
-            )
-        ],
+        strict(
+            "x, other, start, n",
+            f"CASE WHEN start <= 0 THEN {_START} ELSE substring(x, 1, start - 1) || other || "
+            "substring(x, start + greatest(n, 0)) END",
+        ),
     ),
     Macro(
         "trino_from_utf8",
-        ["(x) AS trino_decode(x, '\ufffd')", "(x, replacement) AS trino_decode(x, trino_replacement(replacement))"],
+        "(x) AS trino_decode(x, '\ufffd')",
+        "(x, replacement) AS trino_decode(x, trino_replacement(replacement))",
     ),
 ]

@@ -7,8 +7,8 @@ import re
 from collections.abc import Callable, Sequence
 from urllib.parse import quote_plus, unquote, unquote_plus
 
-from penstock.sql.functions.python import each_row, invalid
-from penstock.sql.functions.rows import ArrowFunction, Definition, Row, renamed
+from penstock.sql.functions.python import by_row, invalid
+from penstock.sql.functions.rows import Definition, Row, renamed
 from penstock.sql.trino_types import BIGINT, VARCHAR
 
 __all__ = ["DEFINITIONS", "ROWS"]
@@ -83,7 +83,7 @@ ROWS: Sequence[Row] = [
 ]
 
 DEFINITIONS: Sequence[Definition] = [
-    *(ArrowFunction(f"trino_{name}", ["VARCHAR"], "VARCHAR", each_row("VARCHAR", function)) for name, function in _TEXTS),
-    ArrowFunction("trino_url_extract_port", ["VARCHAR"], "BIGINT", each_row("BIGINT", _port)),
-    ArrowFunction("trino_url_extract_parameter", ["VARCHAR", "VARCHAR"], "VARCHAR", each_row("VARCHAR", _parameter)),
+    *(by_row(f"trino_{name}", ["VARCHAR"], "VARCHAR", function) for name, function in _TEXTS),
+    by_row("trino_url_extract_port", ["VARCHAR"], "BIGINT", _port),
+    by_row("trino_url_extract_parameter", ["VARCHAR", "VARCHAR"], "VARCHAR", _parameter),
 ]

@@ -4,8 +4,8 @@ import unicodedata
 from collections.abc import Callable, Sequence
 
 from penstock.sql.functions.java import java_double
-from penstock.sql.functions.python import each_row, invalid
-from penstock.sql.functions.rows import ArrowFunction, Definition
+from penstock.sql.functions.python import by_row, invalid
+from penstock.sql.functions.rows import Definition
 
 __all__ = ["DEFINITIONS"]
 
@@ -140,7 +140,7 @@ def _real(value: float) -> str:
 
 
 def _function(name: str, parameters: Sequence[str], returns: str, function: Callable[..., object]) -> Definition:
-    return ArrowFunction(f"trino_{name}", parameters, returns, each_row(returns, function))
+    return by_row(f"trino_{name}", parameters, returns, function)
 
 
 DEFINITIONS: Sequence[Definition] = [

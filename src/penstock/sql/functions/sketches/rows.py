@@ -144,7 +144,7 @@ def _question(name: str, to_values: bool, many: bool) -> Row:
         one = _HELD_TYPES[held_type] if to_values and held_type is not None else DOUBLE
         return Type.array(one) if many else one
 
-    return Row(name=name, arity=(2, 2), returns=returns, write=write)
+    return Row(name, arity=2, returns=returns, write=write)
 
 
 def _listed(type_: Type, many: bool) -> Type:
@@ -161,7 +161,7 @@ def _of_tdigest(name: str, engine: str, returns: Type, *others: str) -> Row:
         further = [cast_to(argument, type_) for argument, type_ in zip(call.arguments[1:], others, strict=True)]
         return call_engine(engine, call.arguments[0], *further)
 
-    return Row(name=name, arity=(1 + len(others), 1 + len(others)), returns=returns, write=write)
+    return Row(name, arity=1 + len(others), returns=returns, write=write)
 
 
 def _merge_tdigest(call: Call) -> exp.Expr:
@@ -184,40 +184,35 @@ _PARTS = Type.row(
 
 ROWS: Sequence[Row] = [
     Row(
-        name="approx_set",
+        "approx_set",
         arity=(1, 2),
         returns=HYPERLOGLOG,
         write=_approx_set,
         kind="aggregate",
         note="The hashes of a group that differ are in memory at once. A standard error is a number in the query.",
     ),
+    Row("empty_approx_set", arity=0, returns=HYPERLOGLOG, write=lambda _: call_engine("trino_empty_approx_set")),
     Row(
-        name="empty_approx_set",
-        arity=(0, 0),
-        returns=HYPERLOGLOG,
-        write=lambda _: call_engine("trino_empty_approx_set"),
-    ),
-    Row(
-        name="merge",
-        arity=(1, 1),
+        "merge",
+        arity=1,
         returns=_merge_type,
         write=_merge,
         kind="aggregate",
         note="Of HyperLogLog, tdigest and qdigest. The sketches of a group are in memory at once.",
     ),
-    Row(name="tdigest_agg", arity=(1, 2), returns=TDIGEST, write=_tdigest_agg, kind="aggregate", note=_IN_MEMORY),
-    Row(name="qdigest_agg", arity=(1, 3), returns=_qdigest_type, write=_qdigest_agg, kind="aggregate", note=_IN_MEMORY),
+    Row("tdigest_agg", arity=(1, 2), returns=TDIGEST, write=_tdigest_agg, kind="aggregate", note=_IN_MEMORY),
+    Row("qdigest_agg", arity=(1, 3), returns=_qdigest_type, write=_qdigest_agg, kind="aggregate", note=_IN_MEMORY),
     _question("value_at_quantile", to_values=True, many=False),
     _question("values_at_quantiles", to_values=True, many=True),
     _question("quantile_at_value", to_values=False, many=False),
     _question("quantiles_at_values", to_values=False, many=True),
-    Row(name="merge_tdigest", arity=(1, 1), returns=TDIGEST, write=_merge_tdigest),
+    Row("merge_tdigest", arity=1, returns=TDIGEST, write=_merge_tdigest),
     _of_tdigest("scale_tdigest", "trino_tdigest_scaled", TDIGEST, "DOUBLE"),
     _of_tdigest("trimmed_mean", "trino_tdigest_trimmed", DOUBLE, "DOUBLE", "DOUBLE"),
     _of_tdigest("destructure_tdigest", "trino_tdigest_parts", _PARTS),
 ]
 
 DEFINITIONS: Sequence[Definition] = [
-    Macro("trino_empty_approx_set", ["() AS unhex('020C0000')"]),
+    Macro("trino_empty_approx_set", "() AS unhex('020C0000')"),
     *served.DEFINITIONS,
 ]

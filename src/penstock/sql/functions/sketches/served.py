@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.sql.functions.python import each_row
+from penstock.sql.functions.python import by_row
 from penstock.sql.functions.rows import ArrowFunction, Definition
 from penstock.sql.functions.sketches import hyperloglog, qdigest, tdigest
 from penstock.sql.functions.sketches.columns import Values, each_list, each_pairs, whole
@@ -176,14 +176,14 @@ DEFINITIONS: Sequence[Definition] = [
     ArrowFunction("trino_hll_bytes", ["BLOB"], "UINTEGER", hyperloglog.entries_of_bytes),
     ArrowFunction("trino_hll_sketch", ["UINTEGER[]", "INTEGER"], "BLOB", _sketches),
     ArrowFunction("trino_hll_merged", ["BLOB[]"], "BLOB", _merged(hyperloglog.merged)),
-    ArrowFunction("trino_hll_cardinality", ["BLOB"], "BIGINT", each_row("BIGINT", hyperloglog.cardinality)),
-    ArrowFunction("trino_hll_dense", ["BLOB"], "BLOB", each_row("BLOB", hyperloglog.dense)),
+    by_row("trino_hll_cardinality", ["BLOB"], "BIGINT", hyperloglog.cardinality),
+    by_row("trino_hll_dense", ["BLOB"], "BLOB", hyperloglog.dense),
     ArrowFunction("trino_tdigest", ["STRUCT(x DOUBLE, w DOUBLE)[]", "DOUBLE"], "BLOB", _pairs_by(_tdigest)),
     ArrowFunction("trino_tdigest_merged", ["BLOB[]"], "BLOB", _merged(_merged_tdigests)),
     ArrowFunction("trino_tdigest_values", ["BLOB", "DOUBLE[]"], "DOUBLE[]", _asked(pa.float64(), _values_of_tdigest)),
     ArrowFunction("trino_tdigest_quantiles", ["BLOB", "DOUBLE[]"], "DOUBLE[]", _QUANTILES),
-    ArrowFunction("trino_tdigest_scaled", ["BLOB", "DOUBLE"], "BLOB", each_row("BLOB", _scaled)),
-    ArrowFunction("trino_tdigest_trimmed", ["BLOB", "DOUBLE", "DOUBLE"], "DOUBLE", each_row("DOUBLE", _trimmed)),
+    by_row("trino_tdigest_scaled", ["BLOB", "DOUBLE"], "BLOB", _scaled),
+    by_row("trino_tdigest_trimmed", ["BLOB", "DOUBLE", "DOUBLE"], "DOUBLE", _trimmed),
     ArrowFunction("trino_tdigest_parts", ["BLOB"], _PARTS_ENGINE, _parts),
     ArrowFunction("trino_qdigest_merged", ["BLOB[]"], "BLOB", _merged(_merged_qdigests)),
     *(definition for type_ in _ENGINE for definition in _of_qdigest(type_)),

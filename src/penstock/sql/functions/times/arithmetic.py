@@ -155,24 +155,22 @@ def _interval(call: Call) -> exp.Expr:
 
 
 ROWS: Sequence[Row] = [
-    Row(name="INTERVAL", nodes=(exp.Interval,), write=_interval, node_type=_interval_type, operands=lambda _: ()),
+    Row("INTERVAL", nodes=(exp.Interval,), write=_interval, node_type=_interval_type, operands=lambda _: ()),
 ]
 
 _DAY = 86_400_000_000
-_NOT_DAYS = fail("INVALID_FUNCTION_ARGUMENT", "Cannot add hour, minutes or seconds to a date", "BIGINT")
+_NOT_DAYS = fail("Cannot add hour, minutes or seconds to a date", "BIGINT")
 
 DEFINITIONS: Sequence[Definition] = [
-    Macro("trino_between", ["(a, b) AS to_microseconds(epoch_us(a) - epoch_us(b))"]),
+    Macro("trino_between", "(a, b) AS to_microseconds(epoch_us(a) - epoch_us(b))"),
     Macro(
         "trino_whole_days",
-        [
-            f"(step) AS to_days(CAST(CASE WHEN epoch_us(step) % {_DAY} <> 0 THEN {_NOT_DAYS} "
-            f"ELSE epoch_us(step) // {_DAY} END AS INTEGER))"
-        ],
+        f"(step) AS to_days(CAST(CASE WHEN epoch_us(step) % {_DAY} <> 0 THEN {_NOT_DAYS} "
+        f"ELSE epoch_us(step) // {_DAY} END AS INTEGER))",
     ),
-    Macro("trino_scaled_days", ["(x, n) AS to_microseconds(CAST(trunc(epoch_us(x) / 1000e0 * n) AS BIGINT) * 1000)"]),
+    Macro("trino_scaled_days", "(x, n) AS to_microseconds(CAST(trunc(epoch_us(x) / 1000e0 * n) AS BIGINT) * 1000)"),
     Macro(
         "trino_scaled_months",
-        ["(x, n) AS to_months(CAST(trunc((date_part('year', x) * 12 + date_part('month', x)) * n) AS INTEGER))"],
+        "(x, n) AS to_months(CAST(trunc((date_part('year', x) * 12 + date_part('month', x)) * n) AS INTEGER))",
     ),
 ]

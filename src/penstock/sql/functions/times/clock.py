@@ -38,10 +38,10 @@ def _now(macro: str) -> Callable[[Call], exp.Expr]:
 
 def _clock(name: str, macro: str, returns: Type, node: type[exp.Expr] | None, most: int = 1) -> Sequence[Row]:
     write, type_ = _now(macro), _typed(returns.name)
-    plain = Row(name=name, arity=(0, most), node_type=type_, write=write, repeatable=False)
+    plain = Row(name, arity=(0, most), node_type=type_, write=write, repeatable=False)
     if node is None:
         return [plain]
-    return [plain, Row(name=f"{name} ", node_type=type_, write=write, repeatable=False, nodes=(node,))]
+    return [plain, Row(f"{name} ", node_type=type_, write=write, repeatable=False, nodes=(node,))]
 
 
 def _typed(name: str) -> Callable[[exp.Expr], Type]:
@@ -100,28 +100,22 @@ ROWS: Sequence[Row] = [
     *_clock("localtimestamp", "trino_localtimestamp", Type("timestamp", (3,)), exp.Localtimestamp),
     *_clock("localtime", "trino_localtime", Type("time", (3,)), exp.Localtime),
     Row(
-        name="current_date",
-        returns=DATE,
-        write=lambda _: call_engine("trino_today"),
-        repeatable=False,
-        nodes=(exp.CurrentDate,),
+        "current_date", returns=DATE, write=lambda _: call_engine("trino_today"), repeatable=False, nodes=(exp.CurrentDate,)
     ),
-    Row(name="current_timezone", arity=(0, 0), returns=VARCHAR, write=lambda _: exp.Literal.string(UTC)),
-    Row(name="from_unixtime", arity=(1, 3), returns=zoned_type(), write=_from_unixtime),
+    Row("current_timezone", arity=0, returns=VARCHAR, write=lambda _: exp.Literal.string(UTC)),
+    Row("from_unixtime", arity=(1, 3), returns=zoned_type(), write=_from_unixtime),
     *refuse("from_unixtime_nanos from_iso8601_timestamp_nanos", _NANOS, "Use the function without nanoseconds."),
 ]
 
 DEFINITIONS: Sequence[Definition] = [
-    Macro("trino_now", [f"(step) AS timezone('UTC', {_ROUNDED})"]),
-    Macro("trino_localtimestamp", [f"(step) AS {_ROUNDED}"]),
-    Macro("trino_localtime", [f"(step) AS CAST({_ROUNDED} AS TIME)"]),
-    Macro("trino_today", ["() AS CAST(timezone('UTC', now()) AS DATE)"]),
+    Macro("trino_now", f"(step) AS timezone('UTC', {_ROUNDED})"),
+    Macro("trino_localtimestamp", f"(step) AS {_ROUNDED}"),
+    Macro("trino_localtime", f"(step) AS CAST({_ROUNDED} AS TIME)"),
+    Macro("trino_today", "() AS CAST(timezone('UTC', now()) AS DATE)"),
     Macro(
         "trino_from_unixtime",
-        [
-            "(x) AS make_timestamptz(CASE WHEN isfinite(CAST(x AS DOUBLE)) "
-            "THEN CAST(floor(CAST(x AS DOUBLE) * 1000 + 0.5) AS BIGINT) * 1000 "
-            f"WHEN x IS NULL THEN NULL ELSE {fail('INVALID_FUNCTION_ARGUMENT', 'Not a number of seconds', 'BIGINT')} END)"
-        ],
+        "(x) AS make_timestamptz(CASE WHEN isfinite(CAST(x AS DOUBLE)) "
+        "THEN CAST(floor(CAST(x AS DOUBLE) * 1000 + 0.5) AS BIGINT) * 1000 "
+        f"WHEN x IS NULL THEN NULL ELSE {fail('Not a number of seconds', 'BIGINT')} END)",
     ),
 ]

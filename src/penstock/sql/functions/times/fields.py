@@ -49,7 +49,7 @@ def _part(call: Call, name: str, number: int) -> exp.Expr:
 
 
 def _field(name: str, part: str) -> Row:
-    return Row(name=name, arity=(1, 1), returns=BIGINT, write=lambda call: _part(call, part, 0))
+    return Row(name, arity=1, returns=BIGINT, write=lambda call: _part(call, part, 0))
 
 
 def _extract(call: Call) -> exp.Expr:
@@ -66,12 +66,12 @@ def _of_moment(name: str, engine: str, macro: str, returns: Type) -> Row:
     def write(call: Call) -> exp.Expr:
         return call_engine(engine, call_engine(macro, moment(call, 0)))
 
-    return Row(name=name, arity=(1, 1), returns=returns, write=write)
+    return Row(name, arity=1, returns=returns, write=write)
 
 
 ROWS: Sequence[Row] = [
     *(_field(name, part) for name, part in _NAMES.items()),
-    Row(name="EXTRACT", nodes=(exp.Extract,), returns=BIGINT, write=_extract),
+    Row("EXTRACT", nodes=(exp.Extract,), returns=BIGINT, write=_extract),
     _of_moment("last_day_of_month", "last_day", "trino_local", DATE),
     _of_moment("to_unixtime", "epoch", "trino_utc", DOUBLE),
     renamed("to_milliseconds", "trino_to_milliseconds", 1, BIGINT),
@@ -87,7 +87,7 @@ def _macro(part: str) -> Macro:
     if part in _OF_TIMES:
         overloads.append(f"(x TIME) AS {text.format('x')}")
         overloads[0] = "(x DATE) AS CASE WHEN x IS NOT NULL THEN 0 END"
-    return Macro(f"trino_{part}", overloads)
+    return Macro(f"trino_{part}", *overloads)
 
 
 _AT_UTC = "timezone('UTC', x)"
@@ -97,14 +97,14 @@ def _interval_macro(part: str) -> Macro:
     micros = f"epoch_us(x) // {_IN_MICROS[part]}"
     return Macro(
         f"trino_interval_{part}",
-        [f"(x INTERVAL) AS ({micros}) % {_ROUND[part]}" if part in _ROUND else f"(x INTERVAL) AS {micros}"],
+        f"(x INTERVAL) AS ({micros}) % {_ROUND[part]}" if part in _ROUND else f"(x INTERVAL) AS {micros}",
     )
 
 
 DEFINITIONS: Sequence[Definition] = [
     *map(_macro, (*_OF_DATES, *_OF_TIMES)),
     *map(_interval_macro, _IN_MICROS),
-    Macro("trino_interval_year", ["(x INTERVAL) AS date_part('year', x)"]),
-    Macro("trino_interval_month", ["(x INTERVAL) AS date_part('month', x)"]),
-    Macro("trino_to_milliseconds", ["(x INTERVAL) AS epoch_us(x) // 1000"]),
+    Macro("trino_interval_year", "(x INTERVAL) AS date_part('year', x)"),
+    Macro("trino_interval_month", "(x INTERVAL) AS date_part('month', x)"),
+    Macro("trino_to_milliseconds", "(x INTERVAL) AS epoch_us(x) // 1000"),
 ]

@@ -220,38 +220,32 @@ def _readable(seconds: float) -> str:
 
 
 ROWS: Sequence[Row] = [
-    Row(name="date_format", arity=(2, 2), returns=VARCHAR, write=_date_format, note="The format must be a text."),
+    Row("date_format", arity=2, returns=VARCHAR, write=_date_format, note="The format must be a text."),
+    Row("date_parse", arity=2, returns=Type("timestamp", (3,)), write=_date_parse, note="The format must be a text."),
+    Row("format_datetime", arity=2, returns=VARCHAR, write=_format_datetime, note="The format must be a text."),
+    Row("parse_datetime", arity=2, returns=zoned_type(), write=_parse_datetime, note="The format must be a text."),
+    Row("to_iso8601", arity=1, returns=VARCHAR, write=_to_iso),
     Row(
-        name="date_parse",
-        arity=(2, 2),
-        returns=Type("timestamp", (3,)),
-        write=_date_parse,
-        note="The format must be a text.",
-    ),
-    Row(name="format_datetime", arity=(2, 2), returns=VARCHAR, write=_format_datetime, note="The format must be a text."),
-    Row(name="parse_datetime", arity=(2, 2), returns=zoned_type(), write=_parse_datetime, note="The format must be a text."),
-    Row(name="to_iso8601", arity=(1, 1), returns=VARCHAR, write=_to_iso),
-    Row(
-        name="from_iso8601_timestamp",
-        arity=(1, 1),
+        "from_iso8601_timestamp",
+        arity=1,
         returns=zoned_type(),
         write=lambda call: call_engine("trino_from_iso8601_timestamp", *call.arguments),
     ),
     Row(
-        name="from_iso8601_date",
-        arity=(1, 1),
+        "from_iso8601_date",
+        arity=1,
         returns=DATE,
         write=lambda call: call_engine("trino_from_iso8601_date", *call.arguments),
     ),
     Row(
-        name="parse_duration",
-        arity=(1, 1),
+        "parse_duration",
+        arity=1,
         returns=Type("interval day to second"),
         write=lambda call: call_engine("trino_milliseconds", call_engine("trino_parse_duration", *call.arguments)),
     ),
     Row(
-        name="human_readable_seconds",
-        arity=(1, 1),
+        "human_readable_seconds",
+        arity=1,
         returns=VARCHAR,
         write=lambda call: call_engine("trino_readable_seconds", exp.cast(call.arguments[0], "DOUBLE")),
     ),
@@ -265,21 +259,19 @@ def _padded(number: str) -> str:
 _PARSED = "VARCHAR", "VARCHAR"
 
 DEFINITIONS: Sequence[Definition] = [
-    Macro("trino_shown_zone", ["(x TIMESTAMPTZ) AS 'UTC'", f"(x {ZONED}) AS struct_extract(x, '$zone')"]),
+    Macro("trino_shown_zone", "(x TIMESTAMPTZ) AS 'UTC'", f"(x {ZONED}) AS struct_extract(x, '$zone')"),
     Macro(
         "trino_offset_text",
-        [
-            "(m, separator) AS CASE WHEN m < 0 THEN '-' ELSE '+' END || lpad(CAST(abs(m) // 60 AS VARCHAR), 2, '0') "
-            "|| separator || lpad(CAST(abs(m) % 60 AS VARCHAR), 2, '0')"
-        ],
+        "(m, separator) AS CASE WHEN m < 0 THEN '-' ELSE '+' END || lpad(CAST(abs(m) // 60 AS VARCHAR), 2, '0') "
+        "|| separator || lpad(CAST(abs(m) % 60 AS VARCHAR), 2, '0')",
     ),
-    Macro("trino_iso_zone", ["(m) AS CASE WHEN m = 0 THEN 'Z' ELSE trino_offset_text(m, ':') END"]),
-    Macro("trino_text_of_week", [_padded("weekofyear(x)")]),
-    Macro("trino_text_of_weekday", [_padded("isodow(x)")]),
-    Macro("trino_text_of_day_of_year", [_padded("dayofyear(x)")]),
-    Macro("trino_text_of_half_hour", [_padded("(hour(x) % 12)")]),
-    Macro("trino_text_of_late_hour", [_padded("CASE WHEN hour(x) = 0 THEN 24 ELSE hour(x) END")]),
-    Macro("trino_milliseconds", ["(x) AS to_microseconds(x * 1000)"]),
+    Macro("trino_iso_zone", "(m) AS CASE WHEN m = 0 THEN 'Z' ELSE trino_offset_text(m, ':') END"),
+    Macro("trino_text_of_week", _padded("weekofyear(x)")),
+    Macro("trino_text_of_weekday", _padded("isodow(x)")),
+    Macro("trino_text_of_day_of_year", _padded("dayofyear(x)")),
+    Macro("trino_text_of_half_hour", _padded("(hour(x) % 12)")),
+    Macro("trino_text_of_late_hour", _padded("CASE WHEN hour(x) = 0 THEN 24 ELSE hour(x) END")),
+    Macro("trino_milliseconds", "(x) AS to_microseconds(x * 1000)"),
     ArrowFunction(
         "trino_date_parse",
         _PARSED,

@@ -67,78 +67,58 @@ DEFINITIONS: Sequence[Definition] = [
     # Values of files may have more digits than their type; half of the last digit rounds them.
     Macro(
         "trino_timestamp_text",
-        [
-            "(x, n) AS rtrim(left(strftime(x + to_microseconds(CAST(pow(10, 6 - n) AS BIGINT) // 2), "
-            f"{_FORMAT}), 20 + n), '.')"
-        ],
+        f"(x, n) AS rtrim(left(strftime(x + to_microseconds(CAST(pow(10, 6 - n) AS BIGINT) // 2), {_FORMAT}), 20 + n), '.')",
     ),
     Macro(
         "trino_timestamptz_text",
-        [
-            "(x TIMESTAMPTZ, n) AS trino_timestamp_text(timezone('UTC', x), n) || ' UTC'",
-            f"(x {ZONED}, n) AS list_transform([x], lambda trino_x: "
-            "trino_timestamp_text(trino_wall(struct_extract(trino_x, '$utc'), struct_extract(trino_x, '$zone')), n) "
-            "|| ' ' || struct_extract(trino_x, '$zone'))[1]",
-        ],
+        "(x TIMESTAMPTZ, n) AS trino_timestamp_text(timezone('UTC', x), n) || ' UTC'",
+        f"(x {ZONED}, n) AS list_transform([x], lambda trino_x: "
+        "trino_timestamp_text(trino_wall(struct_extract(trino_x, '$utc'), struct_extract(trino_x, '$zone')), n) "
+        "|| ' ' || struct_extract(trino_x, '$zone'))[1]",
     ),
-    Macro("trino_time_text", ["(x, n) AS substring(trino_timestamp_text(DATE '2000-01-01' + x, n), 12)"]),
-    Macro("trino_months_text", ["(x, n) AS trino_signed(date_part('year', x) * 12 + date_part('month', x))"]),
-    Macro(
-        "trino_signed",
-        ["(m) AS CASE WHEN m < 0 THEN '-' ELSE '' END || (abs(m) // 12) || '-' || (abs(m) % 12)"],
-    ),
+    Macro("trino_time_text", "(x, n) AS substring(trino_timestamp_text(DATE '2000-01-01' + x, n), 12)"),
+    Macro("trino_months_text", "(x, n) AS trino_signed(date_part('year', x) * 12 + date_part('month', x))"),
+    Macro("trino_signed", "(m) AS CASE WHEN m < 0 THEN '-' ELSE '' END || (abs(m) // 12) || '-' || (abs(m) % 12)"),
     Macro(
         "trino_days_text",
-        [
-            "(x, n) AS CASE WHEN epoch_us(x) < 0 THEN '-' ELSE '' END || (abs(epoch_us(x)) // 86400000000) || ' ' || "
-            "left(strftime(make_timestamp(abs(epoch_us(x)) % 86400000000), '%H:%M:%S.%f'), 12)"
-        ],
+        "(x, n) AS CASE WHEN epoch_us(x) < 0 THEN '-' ELSE '' END || (abs(epoch_us(x)) // 86400000000) || ' ' || "
+        "left(strftime(make_timestamp(abs(epoch_us(x)) % 86400000000), '%H:%M:%S.%f'), 12)",
     ),
     Macro(
         "trino_to_date",
-        [
-            _text("DATE"),
-            *(f"(x {type_}) AS CAST(x AS DATE)" for type_ in ("DATE", "TIMESTAMP")),
-            "(x TIMESTAMPTZ) AS CAST(timezone('UTC', x) AS DATE)",
-            f"(x {ZONED}) AS CAST(trino_local(x) AS DATE)",
-        ],
+        _text("DATE"),
+        *(f"(x {type_}) AS CAST(x AS DATE)" for type_ in ("DATE", "TIMESTAMP")),
+        "(x TIMESTAMPTZ) AS CAST(timezone('UTC', x) AS DATE)",
+        f"(x {ZONED}) AS CAST(trino_local(x) AS DATE)",
     ),
     Macro(
         "trino_to_timestamp",
-        [
-            _text("TIMESTAMP"),
-            "(x TIME) AS CAST(now() AS DATE) + x",
-            *(f"(x {type_}) AS CAST(x AS TIMESTAMP)" for type_ in ("DATE", "TIMESTAMP")),
-            "(x TIMESTAMPTZ) AS timezone('UTC', x)",
-            f"(x {ZONED}) AS trino_local(x)",
-        ],
+        _text("TIMESTAMP"),
+        "(x TIME) AS CAST(now() AS DATE) + x",
+        *(f"(x {type_}) AS CAST(x AS TIMESTAMP)" for type_ in ("DATE", "TIMESTAMP")),
+        "(x TIMESTAMPTZ) AS timezone('UTC', x)",
+        f"(x {ZONED}) AS trino_local(x)",
     ),
     Macro(
         "trino_to_timestamptz",
-        [
-            f"(x VARCHAR) AS trino_zoned(trino_from_wall({_WALL}, {_ZONE}), {_ZONE})",
-            *(f"(x {type_}) AS timezone('UTC', CAST(x AS TIMESTAMP))" for type_ in ("DATE", "TIMESTAMP")),
-            "(x TIMESTAMPTZ) AS x",
-            f"(x {ZONED}) AS x",
-        ],
+        f"(x VARCHAR) AS trino_zoned(trino_from_wall({_WALL}, {_ZONE}), {_ZONE})",
+        *(f"(x {type_}) AS timezone('UTC', CAST(x AS TIMESTAMP))" for type_ in ("DATE", "TIMESTAMP")),
+        "(x TIMESTAMPTZ) AS x",
+        f"(x {ZONED}) AS x",
     ),
     Macro(
         "trino_to_time",
-        [
-            _text("TIME"),
-            *(f"(x {type_}) AS CAST(x AS TIME)" for type_ in ("TIME", "TIMESTAMP")),
-            "(x TIMESTAMPTZ) AS CAST(timezone('UTC', x) AS TIME)",
-            f"(x {ZONED}) AS CAST(trino_local(x) AS TIME)",
-        ],
+        _text("TIME"),
+        *(f"(x {type_}) AS CAST(x AS TIME)" for type_ in ("TIME", "TIMESTAMP")),
+        "(x TIMESTAMPTZ) AS CAST(timezone('UTC', x) AS TIME)",
+        f"(x {ZONED}) AS CAST(trino_local(x) AS TIME)",
     ),
     # `step` is a unit of the precision in microseconds.
     Macro(
         "trino_to_precision",
-        [
-            f"(x TIMESTAMP, step) AS make_timestamp({_floor('step', 'epoch_us(x)')})",
-            f"(x TIMESTAMPTZ, step) AS timezone('UTC', make_timestamp({_floor('step', 'epoch_us(x)')}))",
-            f"(x TIME, step) AS CAST(make_timestamp({_floor('step', 'epoch_us(x)')}) AS TIME)",
-            f"(x {ZONED}, step) AS trino_zoned(make_timestamp({_floor('step', _INSTANT)}), struct_extract(x, '$zone'))",
-        ],
+        f"(x TIMESTAMP, step) AS make_timestamp({_floor('step', 'epoch_us(x)')})",
+        f"(x TIMESTAMPTZ, step) AS timezone('UTC', make_timestamp({_floor('step', 'epoch_us(x)')}))",
+        f"(x TIME, step) AS CAST(make_timestamp({_floor('step', 'epoch_us(x)')}) AS TIME)",
+        f"(x {ZONED}, step) AS trino_zoned(make_timestamp({_floor('step', _INSTANT)}), struct_extract(x, '$zone'))",
     ),
 ]

@@ -95,19 +95,9 @@ def _whole(value: exp.Expr) -> exp.Expr:
 
 
 ROWS: Sequence[Row] = [
-    Row(
-        name="date_trunc",
-        arity=(2, 2),
-        returns=lambda types: types[1],
-        write=_with_unit(_trunc, lambda call: call.types[1]),
-    ),
-    Row(
-        name="date_add",
-        arity=(3, 3),
-        returns=lambda types: types[2],
-        write=_with_unit(_add, lambda call: call.types[2]),
-    ),
-    Row(name="date_diff", arity=(3, 3), returns=BIGINT, write=_with_unit(_diff, _diff_type)),
+    Row("date_trunc", arity=2, returns=lambda types: types[1], write=_with_unit(_trunc, lambda call: call.types[1])),
+    Row("date_add", arity=3, returns=lambda types: types[2], write=_with_unit(_add, lambda call: call.types[2])),
+    Row("date_diff", arity=3, returns=BIGINT, write=_with_unit(_diff, _diff_type)),
 ]
 
 _PLAIN = ("DATE", "TIMESTAMP", "TIMESTAMPTZ")
@@ -128,56 +118,44 @@ def _near(wall: str) -> str:
 DEFINITIONS: Sequence[Definition] = [
     Macro(
         "trino_unit",
-        [
-            "(unit, units, what) AS CASE WHEN list_contains(units, lower(unit)) THEN lower(unit) WHEN unit IS NOT NULL "
-            "THEN CAST(CAST('TRINO[INVALID_FUNCTION_ARGUMENT] ''' || lower(unit) || ''' is not a valid ' || what || "
-            "' field' AS INTEGER) AS VARCHAR) END"
-        ],
+        "(unit, units, what) AS CASE WHEN list_contains(units, lower(unit)) THEN lower(unit) WHEN unit IS NOT NULL "
+        "THEN CAST(CAST('TRINO[INVALID_FUNCTION_ARGUMENT] ''' || lower(unit) || ''' is not a valid ' || what || "
+        "' field' AS INTEGER) AS VARCHAR) END",
     ),
     Macro(
         "trino_date_trunc",
-        [
-            "(unit, x DATE) AS CAST(date_trunc(unit, x) AS DATE)",
-            "(unit, x TIMESTAMP) AS date_trunc(unit, x)",
-            "(unit, x TIMESTAMPTZ) AS timezone('UTC', date_trunc(unit, timezone('UTC', x)))",
-            f"(unit, x {ZONED}) AS {_near('date_trunc(unit, {})')}",
-            "(unit, x TIME) AS CAST(date_trunc(unit, DATE '1970-01-01' + x) AS TIME)",
-        ],
+        "(unit, x DATE) AS CAST(date_trunc(unit, x) AS DATE)",
+        "(unit, x TIMESTAMP) AS date_trunc(unit, x)",
+        "(unit, x TIMESTAMPTZ) AS timezone('UTC', date_trunc(unit, timezone('UTC', x)))",
+        f"(unit, x {ZONED}) AS {_near('date_trunc(unit, {})')}",
+        "(unit, x TIME) AS CAST(date_trunc(unit, DATE '1970-01-01' + x) AS TIME)",
     ),
     Macro(
         "trino_add_days",
-        [
-            "(step, x DATE) AS CAST(x + step AS DATE)",
-            "(step, x TIMESTAMP) AS x + step",
-            "(step, x TIMESTAMPTZ) AS timezone('UTC', timezone('UTC', x) + step)",
-            f"(step, x {ZONED}) AS {_near('{} + step')}",
-        ],
+        "(step, x DATE) AS CAST(x + step AS DATE)",
+        "(step, x TIMESTAMP) AS x + step",
+        "(step, x TIMESTAMPTZ) AS timezone('UTC', timezone('UTC', x) + step)",
+        f"(step, x {ZONED}) AS {_near('{} + step')}",
     ),
     Macro(
         "trino_add_time",
-        [
-            "(step, x TIMESTAMP) AS x + step",
-            "(step, x TIMESTAMPTZ) AS x + step",
-            "(step, x TIME) AS x + step",
-            f"(step, x {ZONED}) AS list_transform([x], lambda trino_x: "
-            "trino_zoned(struct_extract(trino_x, '$utc') + step, struct_extract(trino_x, '$zone')))[1]",
-        ],
+        "(step, x TIMESTAMP) AS x + step",
+        "(step, x TIMESTAMPTZ) AS x + step",
+        "(step, x TIME) AS x + step",
+        f"(step, x {ZONED}) AS list_transform([x], lambda trino_x: "
+        "trino_zoned(struct_extract(trino_x, '$utc') + step, struct_extract(trino_x, '$zone')))[1]",
     ),
     Macro(
         "trino_diff_moment",
-        [
-            "(x DATE) AS CAST(x AS TIMESTAMP)",
-            "(x TIMESTAMP) AS x",
-            "(x TIMESTAMPTZ) AS timezone('UTC', x)",
-            "(x TIME) AS DATE '1970-01-01' + x",
-            f"(x {ZONED}) AS struct_extract(x, '$utc')",
-        ],
+        "(x DATE) AS CAST(x AS TIMESTAMP)",
+        "(x TIMESTAMP) AS x",
+        "(x TIMESTAMPTZ) AS timezone('UTC', x)",
+        "(x TIME) AS DATE '1970-01-01' + x",
+        f"(x {ZONED}) AS struct_extract(x, '$utc')",
     ),
     Macro(
         "trino_diff_days",
-        [
-            *(f"(unit, x {type_}, y TIMESTAMP) AS {_DIFFERENCE.format('trino_utc(x)', 'y')}" for type_ in _PLAIN),
-            f"(unit, x {ZONED}, y TIMESTAMP) AS list_transform([x], lambda trino_x: {_DIFFERENCE.format(_OWN, _OTHER)})[1]",
-        ],
+        *(f"(unit, x {type_}, y TIMESTAMP) AS {_DIFFERENCE.format('trino_utc(x)', 'y')}" for type_ in _PLAIN),
+        f"(unit, x {ZONED}, y TIMESTAMP) AS list_transform([x], lambda trino_x: {_DIFFERENCE.format(_OWN, _OTHER)})[1]",
     ),
 ]

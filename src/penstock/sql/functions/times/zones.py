@@ -122,13 +122,13 @@ def _zone_part(name: str) -> Row:
     def write(call: Call) -> exp.Expr:
         return zone_part(name, call.arguments[0])
 
-    return Row(name=name, arity=(1, 1), returns=BIGINT, write=write)
+    return Row(name, arity=1, returns=BIGINT, write=write)
 
 
 ROWS: Sequence[Row] = [
-    Row(name="AT TIME ZONE", nodes=(exp.AtTimeZone,), returns=_moved, write=_at),
-    Row(name="at_timezone", arity=(2, 2), returns=_moved, write=_at),
-    Row(name="with_timezone", arity=(2, 2), returns=_moved, write=_with),
+    Row("AT TIME ZONE", nodes=(exp.AtTimeZone,), returns=_moved, write=_at),
+    Row("at_timezone", arity=2, returns=_moved, write=_at),
+    Row("with_timezone", arity=2, returns=_moved, write=_with),
     _zone_part("timezone_hour"),
     _zone_part("timezone_minute"),
     *refuse("current_time", "the type time with time zone is not supported", "Use localtime.", nodes=(exp.CurrentTime,)),
@@ -136,88 +136,72 @@ ROWS: Sequence[Row] = [
 
 _UTC = "struct_extract(x, '$utc')"
 _NOT_UTC = fail(
-    "NOT_SUPPORTED",
     "Grouping by timestamps is not supported for zones from data that are not UTC: use AT TIME ZONE with a zone first",
     "BOOLEAN",
+    code="NOT_SUPPORTED",
 )
 
 DEFINITIONS: Sequence[Definition] = [
     # The engine copies a macro's arguments to each of their places. Those of zones are computed once, in a list of one.
     Macro(
         "trino_zoned",
-        [
-            "(utc, zone) AS list_transform([utc], lambda trino_u: "
-            "CASE WHEN trino_u IS NOT NULL AND zone IS NOT NULL THEN {'$utc': trino_u, '$zone': zone} END)[1]"
-        ],
+        "(utc, zone) AS list_transform([utc], lambda trino_u: "
+        "CASE WHEN trino_u IS NOT NULL AND zone IS NOT NULL THEN {'$utc': trino_u, '$zone': zone} END)[1]",
     ),
     Macro(
         "trino_only_utc",
-        [
-            "(x TIMESTAMPTZ) AS x",
-            f"(x {ZONED}) AS list_transform([x], lambda trino_x: CASE WHEN "
-            f"CASE WHEN struct_extract(trino_x, '$zone') = 'UTC' OR trino_x IS NULL "
-            f"THEN true ELSE {_NOT_UTC} END THEN trino_x END)[1]",
-        ],
+        "(x TIMESTAMPTZ) AS x",
+        f"(x {ZONED}) AS list_transform([x], lambda trino_x: CASE WHEN "
+        f"CASE WHEN struct_extract(trino_x, '$zone') = 'UTC' OR trino_x IS NULL "
+        f"THEN true ELSE {_NOT_UTC} END THEN trino_x END)[1]",
     ),
     # The engine names a fixed offset GMT+01:00. The names that are not literals are checked by the engine itself.
-    Macro("trino_engine_zone", ["(zone) AS CASE WHEN zone[1] IN ('+', '-') THEN 'GMT' || zone ELSE zone END"]),
+    Macro("trino_engine_zone", "(zone) AS CASE WHEN zone[1] IN ('+', '-') THEN 'GMT' || zone ELSE zone END"),
     Macro(
         "trino_zone_name",
-        [
-            "(zone) AS CASE WHEN lower(zone) IN ('utc', 'z', 'gmt', 'ut', 'etc/utc', '+00:00', '-00:00') THEN 'UTC' "
-            "WHEN regexp_full_match(zone, '[+-][0-9]{2}') THEN zone || ':00' ELSE zone END"
-        ],
+        "(zone) AS CASE WHEN lower(zone) IN ('utc', 'z', 'gmt', 'ut', 'etc/utc', '+00:00', '-00:00') THEN 'UTC' "
+        "WHEN regexp_full_match(zone, '[+-][0-9]{2}') THEN zone || ':00' ELSE zone END",
     ),
-    Macro("trino_wall", ["(utc, zone) AS timezone(trino_engine_zone(zone), timezone('UTC', utc))"]),
+    Macro("trino_wall", "(utc, zone) AS timezone(trino_engine_zone(zone), timezone('UTC', utc))"),
     Macro(
         "trino_from_wall",
-        [
-            "(wall, zone) AS list_transform([wall], lambda trino_w: "
-            "list_transform([timezone('UTC', timezone(trino_engine_zone(zone), trino_w))], lambda trino_late: "
-            "list_transform([trino_w - (trino_wall(trino_late - to_days(1), zone) - (trino_late - to_days(1)))], "
-            "lambda trino_early: CASE WHEN trino_early < trino_late AND trino_wall(trino_early, zone) = trino_w "
-            "THEN trino_early ELSE trino_late END)[1])[1])[1]"
-        ],
+        "(wall, zone) AS list_transform([wall], lambda trino_w: "
+        "list_transform([timezone('UTC', timezone(trino_engine_zone(zone), trino_w))], lambda trino_late: "
+        "list_transform([trino_w - (trino_wall(trino_late - to_days(1), zone) - (trino_late - to_days(1)))], "
+        "lambda trino_early: CASE WHEN trino_early < trino_late AND trino_wall(trino_early, zone) = trino_w "
+        "THEN trino_early ELSE trino_late END)[1])[1])[1]",
     ),
     # The instant of a local time, with the offset of another instant if it is possible.
     Macro(
         "trino_from_wall_near",
-        [
-            "(wall, zone, near) AS list_transform([wall], lambda trino_v: "
-            "list_transform([trino_v - (trino_wall(near, zone) - near)], lambda trino_same: "
-            "CASE WHEN trino_wall(trino_same, zone) = trino_v THEN trino_same "
-            "ELSE trino_from_wall(trino_v, zone) END)[1])[1]"
-        ],
+        "(wall, zone, near) AS list_transform([wall], lambda trino_v: "
+        "list_transform([trino_v - (trino_wall(near, zone) - near)], lambda trino_same: "
+        "CASE WHEN trino_wall(trino_same, zone) = trino_v THEN trino_same "
+        "ELSE trino_from_wall(trino_v, zone) END)[1])[1]",
     ),
     Macro(
         "trino_utc",
-        [
-            "(x DATE) AS CAST(x AS TIMESTAMP)",
-            "(x TIMESTAMP) AS x",
-            "(x TIMESTAMPTZ) AS timezone('UTC', x)",
-            f"(x {ZONED}) AS {_UTC}",
-        ],
+        "(x DATE) AS CAST(x AS TIMESTAMP)",
+        "(x TIMESTAMP) AS x",
+        "(x TIMESTAMPTZ) AS timezone('UTC', x)",
+        f"(x {ZONED}) AS {_UTC}",
     ),
     Macro(
         "trino_local",
-        [
-            "(x DATE) AS CAST(x AS TIMESTAMP)",
-            "(x TIMESTAMP) AS x",
-            "(x TIMESTAMPTZ) AS timezone('UTC', x)",
-            f"(x {ZONED}) AS list_transform([x], lambda trino_l: "
-            "trino_wall(struct_extract(trino_l, '$utc'), struct_extract(trino_l, '$zone')))[1]",
-        ],
+        "(x DATE) AS CAST(x AS TIMESTAMP)",
+        "(x TIMESTAMP) AS x",
+        "(x TIMESTAMPTZ) AS timezone('UTC', x)",
+        f"(x {ZONED}) AS list_transform([x], lambda trino_l: "
+        "trino_wall(struct_extract(trino_l, '$utc'), struct_extract(trino_l, '$zone')))[1]",
     ),
-    Macro("trino_instant", ["(x) AS x", f"(x {ZONED}) AS timezone('UTC', {_UTC})"]),
+    Macro("trino_instant", "(x) AS x", f"(x {ZONED}) AS timezone('UTC', {_UTC})"),
     Macro(
         "trino_offset",
-        [
-            "(x TIMESTAMPTZ) AS CASE WHEN x IS NOT NULL THEN 0 END",
-            f"(x {ZONED}) AS list_transform([x], lambda trino_o: "
-            "(epoch_us(trino_local(trino_o)) "
-            "- epoch_us(struct_extract(trino_o, '$utc'))) // 60000000)[1]",
-        ],
+        "(x TIMESTAMPTZ) AS CASE WHEN x IS NOT NULL THEN 0 END",
+        f"(x {ZONED}) AS list_transform([x], lambda trino_o: "
+        "(epoch_us(trino_local(trino_o)) "
+        "- epoch_us(struct_extract(trino_o, '$utc'))) // 60000000)[1]",
     ),
-    Macro("trino_timezone_hour", ["(minutes) AS CAST(minutes // 60 AS BIGINT)"]),
-    Macro("trino_timezone_minute", ["(minutes) AS CAST(minutes % 60 AS BIGINT)"]),
+    Macro("trino_timezone_hour", "(minutes) AS CAST(minutes // 60 AS BIGINT)"),
+    Macro("trino_timezone_minute", "(minutes) AS CAST(minutes % 60 AS BIGINT)"),
 ]
