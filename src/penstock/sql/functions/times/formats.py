@@ -12,11 +12,10 @@ from functools import lru_cache
 from typing import Any
 from zoneinfo import ZoneInfo
 
-import pyarrow as pa
 from sqlglot import exp
 
-from penstock.sql.functions.python import invalid
-from penstock.sql.functions.rows import ArrowFunction, Call, Definition, Macro, Row, call_engine
+from penstock.sql.functions.python import by_row, invalid
+from penstock.sql.functions.rows import Call, Definition, Macro, Row, call_engine
 from penstock.sql.functions.times.fields import moment
 from penstock.sql.functions.times.iso import iso_date, iso_timestamp
 from penstock.sql.functions.times.parsing import Parse, parser
@@ -161,20 +160,16 @@ def _joda_parser(pattern: str) -> Parse:
     return parser(joda_pieces(pattern), None)
 
 
-_ZONED_TYPE = pa.struct([("$utc", pa.timestamp("us")), ("$zone", pa.string())])
+def _checked(read: Callable[..., Any]) -> Callable[..., Any]:
+    """Return ``read``, whose errors are those of its argument."""
 
-
-def _read(type_: pa.DataType, read: Callable[..., Any]) -> Callable[..., pa.Array]:
-    """Return ``read``, a function of texts, over arrays; NULL gives NULL."""
-
-    def apply(*columns: pa.Array) -> pa.Array:
-        rows = zip(*(column.to_pylist() for column in columns), strict=True)
+    def checked(*values: Any) -> Any:
         try:
-            return pa.array([None if None in row else read(*row) for row in rows], type_)
+            return read(*values)
         except ValueError as error:
             raise invalid(str(error)) from None
 
-    return apply
+    return checked
 
 
 def _utc(local: datetime.datetime, zone: str) -> dict[str, object]:
@@ -272,25 +267,16 @@ DEFINITIONS: Sequence[Definition] = [
     Macro("trino_text_of_half_hour", _padded("(hour(x) % 12)")),
     Macro("trino_text_of_late_hour", _padded("CASE WHEN hour(x) = 0 THEN 24 ELSE hour(x) END")),
     Macro("trino_milliseconds", "(x) AS to_microseconds(x * 1000)"),
-    ArrowFunction(
-        "trino_date_parse",
-        _PARSED,
-        "TIMESTAMP",
-        _read(pa.timestamp("us"), lambda text, pattern: _mysql_parser(pattern)(text)[0]),
+    *(
+        by_row(f"trino_{name}", parameters, returns, _checked(read))
+        for name, parameters, returns, read in (
+            ("date_parse", _PARSED, "TIMESTAMP", lambda text, pattern: _mysql_parser(pattern)(text)[0]),
+            ("parse_datetime", _PARSED, "TIMESTAMP", lambda text, pattern: _joda_parser(pattern)(text)[0]),
+            ("parse_zoned", _PARSED, ZONED, lambda text, pattern: _utc(*_joda_parser(pattern)(text))),
+            ("from_iso8601_timestamp", ["VARCHAR"], ZONED, lambda text: _utc(*iso_timestamp(text))),
+            ("from_iso8601_date", ["VARCHAR"], "DATE", iso_date),
+            ("parse_duration", ["VARCHAR"], "BIGINT", _duration),
+            ("readable_seconds", ["DOUBLE"], "VARCHAR", _readable),
+        )
     ),
-    ArrowFunction(
-        "trino_parse_datetime",
-        _PARSED,
-        "TIMESTAMP",
-        _read(pa.timestamp("us"), lambda text, pattern: _joda_parser(pattern)(text)[0]),
-    ),
-    ArrowFunction(
-        "trino_parse_zoned", _PARSED, ZONED, _read(_ZONED_TYPE, lambda text, pattern: _utc(*_joda_parser(pattern)(text)))
-    ),
-    ArrowFunction(
-        "trino_from_iso8601_timestamp", ["VARCHAR"], ZONED, _read(_ZONED_TYPE, lambda text: _utc(*iso_timestamp(text)))
-    ),
-    ArrowFunction("trino_from_iso8601_date", ["VARCHAR"], "DATE", _read(pa.date32(), iso_date)),
-    ArrowFunction("trino_parse_duration", ["VARCHAR"], "BIGINT", _read(pa.int64(), _duration)),
-    ArrowFunction("trino_readable_seconds", ["DOUBLE"], "VARCHAR", _read(pa.string(), _readable)),
 ]
