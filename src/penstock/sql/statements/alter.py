@@ -24,8 +24,15 @@ __all__ = [
 PartitionSpec = Sequence[PartitionCondition]
 
 
+class AlterAction:
+    """Any action."""
+
+    __slots__ = ()
+    substatement: ClassVar[str]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AddPartitions:
+class AddPartitions(AlterAction):
     """``ADD [IF NOT EXISTS] PARTITION (...) LOCATION '...'``, one or more; None is the location by the partition's name."""
 
     substatement: ClassVar[str] = "ALTER_TABLE_ADD_PARTITION"
@@ -34,7 +41,7 @@ class AddPartitions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DropPartitions:
+class DropPartitions(AlterAction):
     """``DROP [IF EXISTS] PARTITION (...)``, one or more."""
 
     substatement: ClassVar[str] = "ALTER_TABLE_DROP_PARTITION"
@@ -43,7 +50,7 @@ class DropPartitions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RenamePartition:
+class RenamePartition(AlterAction):
     """``PARTITION (...) RENAME TO PARTITION (...)``."""
 
     substatement: ClassVar[str] = "ALTER_TABLE_RENAME_PARTITION"
@@ -52,7 +59,7 @@ class RenamePartition:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SetLocation:
+class SetLocation(AlterAction):
     """``[PARTITION (...)] SET LOCATION '...'``."""
 
     substatement: ClassVar[str] = "ALTER_TABLE_SET_LOCATION"
@@ -61,7 +68,7 @@ class SetLocation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AddColumns:
+class AddColumns(AlterAction):
     """``ADD COLUMNS (...)``."""
 
     substatement: ClassVar[str] = "ALTER_TABLE_ADD_COLUMNS"
@@ -69,7 +76,7 @@ class AddColumns:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReplaceColumns:
+class ReplaceColumns(AlterAction):
     """``REPLACE COLUMNS (...)``."""
 
     substatement: ClassVar[str] = "ALTER_TABLE_REPLACE_COLUMNS"
@@ -77,7 +84,7 @@ class ReplaceColumns:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ChangeColumn:
+class ChangeColumn(AlterAction):
     """``CHANGE COLUMN old new type``; ``place`` is FIRST, or AFTER the column ``after``."""
 
     substatement: ClassVar[str] = "ALTER_TABLE_CHANGE_COLUMN"
@@ -88,7 +95,7 @@ class ChangeColumn:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DropColumn:
+class DropColumn(AlterAction):
     """``DROP COLUMN``, of an Iceberg table."""
 
     substatement: ClassVar[str] = "ALTER_TABLE_DROP_COLUMN"
@@ -96,7 +103,7 @@ class DropColumn:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SetProperties:
+class SetProperties(AlterAction):
     """``SET TBLPROPERTIES (...)``."""
 
     substatement: ClassVar[str] = "ALTER_TABLE_SET_TBLPROPERTIES"
@@ -104,7 +111,7 @@ class SetProperties:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UnsetProperties:
+class UnsetProperties(AlterAction):
     """``UNSET TBLPROPERTIES [IF EXISTS] (...)``."""
 
     substatement: ClassVar[str] = "ALTER_TABLE_UNSET_TBLPROPERTIES"
@@ -113,24 +120,8 @@ class UnsetProperties:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RenameTable:
+class RenameTable(AlterAction):
     """``RENAME TO``, of an Iceberg table."""
 
     substatement: ClassVar[str] = "ALTER_TABLE_RENAME"
     new: TableName
-
-
-AlterAction = (
-    AddPartitions
-    | DropPartitions
-    | RenamePartition
-    | SetLocation
-    | AddColumns
-    | ReplaceColumns
-    | ChangeColumn
-    | DropColumn
-    | SetProperties
-    | UnsetProperties
-    | RenameTable
-)
-"""Any action."""

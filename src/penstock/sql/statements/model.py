@@ -50,23 +50,46 @@ __all__ = [
 PropertyValue = str | int | float | bool | tuple[str, ...]
 """The value of a property in WITH (...): a text, number or boolean, or the texts of an ARRAY."""
 
-_DDL, _DML, _UTILITY = StatementType.DDL, StatementType.DML, StatementType.UTILITY
+
+class Parsed:
+    """Any statement."""
+
+    __slots__ = ()
+    type: ClassVar[StatementType]
+
+    @property
+    def substatement(self) -> str:
+        """Athena's name of what the statement does."""
+        raise NotImplementedError
+
+
+class _Ddl(Parsed):
+    __slots__ = ()
+    type = StatementType.DDL
+
+
+class _Dml(Parsed):
+    __slots__ = ()
+    type = StatementType.DML
+
+
+class _Utility(Parsed):
+    __slots__ = ()
+    type = StatementType.UTILITY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Select:
+class Select(_Dml):
     """A query. Planning changes ``tree``."""
 
-    type: ClassVar[StatementType] = _DML
     substatement: ClassVar[str] = "SELECT"
     tree: exp.Query
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CreateTableAs:
+class CreateTableAs(_Ddl):
     """``CREATE TABLE name WITH (properties) AS query``."""
 
-    type: ClassVar[StatementType] = _DDL
     substatement: ClassVar[str] = "CREATE_TABLE_AS_SELECT"
     table: TableName
     query: exp.Query
@@ -78,10 +101,9 @@ class CreateTableAs:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Insert:
+class Insert(_Dml):
     """``INSERT INTO table (columns) query``; no columns are all of the table's."""
 
-    type: ClassVar[StatementType] = _DML
     substatement: ClassVar[str] = "INSERT"
     table: TableName
     columns: Sequence[str] = ()
@@ -89,10 +111,9 @@ class Insert:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Unload:
+class Unload(_Dml):
     """``UNLOAD (query) TO 's3://...' WITH (properties)``."""
 
-    type: ClassVar[StatementType] = _DML
     substatement: ClassVar[str] = "UNLOAD"
     query: exp.Query
     location: str
@@ -101,50 +122,45 @@ class Unload:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Merge:
+class Merge(_Dml):
     """``MERGE INTO``, as sqlglot parses it."""
 
-    type: ClassVar[StatementType] = _DML
     substatement: ClassVar[str] = "MERGE"
     table: TableName
     tree: exp.Merge
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Update:
+class Update(_Dml):
     """``UPDATE``, as sqlglot parses it."""
 
-    type: ClassVar[StatementType] = _DML
     substatement: ClassVar[str] = "UPDATE"
     table: TableName
     tree: exp.Update
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Delete:
+class Delete(_Dml):
     """``DELETE FROM``, as sqlglot parses it."""
 
-    type: ClassVar[StatementType] = _DML
     substatement: ClassVar[str] = "DELETE"
     table: TableName
     tree: exp.Delete
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Optimize:
+class Optimize(_Dml):
     """``OPTIMIZE table REWRITE DATA USING BIN_PACK``, with the condition of its WHERE."""
 
-    type: ClassVar[StatementType] = _DML
     substatement: ClassVar[str] = "OPTIMIZE"
     table: TableName
     where: exp.Expr | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Vacuum:
+class Vacuum(_Dml):
     """``VACUUM table``."""
 
-    type: ClassVar[StatementType] = _DML
     substatement: ClassVar[str] = "VACUUM"
     table: TableName
 
@@ -167,14 +183,13 @@ class PartitionTransform:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CreateTable:
+class CreateTable(_Ddl):
     """``CREATE [EXTERNAL] TABLE``, Hive's grammar.
 
     ``partitioned_by`` has columns with types, ``transforms`` the fields of an Iceberg table. STORED AS gives ``format``
     (``PARQUET``), or ``input_format`` and ``output_format``.
     """
 
-    type: ClassVar[StatementType] = _DDL
     substatement: ClassVar[str] = "CREATE_TABLE"
     table: TableName
     columns: Sequence[ColumnDefinition] = ()
@@ -201,20 +216,18 @@ class CreateTable:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DropTable:
+class DropTable(_Ddl):
     """``DROP TABLE``."""
 
-    type: ClassVar[StatementType] = _DDL
     substatement: ClassVar[str] = "DROP_TABLE"
     table: TableName
     if_exists: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AlterTable:
+class AlterTable(_Ddl):
     """``ALTER TABLE table`` with one action."""
 
-    type: ClassVar[StatementType] = _DDL
     table: TableName
     action: AlterAction
 
@@ -225,19 +238,17 @@ class AlterTable:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RepairTable:
+class RepairTable(_Ddl):
     """``MSCK REPAIR TABLE``."""
 
-    type: ClassVar[StatementType] = _DDL
     substatement: ClassVar[str] = "MSCK_REPAIR"
     table: TableName
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CreateDatabase:
+class CreateDatabase(_Ddl):
     """``CREATE DATABASE`` or ``CREATE SCHEMA``."""
 
-    type: ClassVar[StatementType] = _DDL
     substatement: ClassVar[str] = "CREATE_DATABASE"
     name: str
     if_not_exists: bool = False
@@ -247,10 +258,9 @@ class CreateDatabase:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DropDatabase:
+class DropDatabase(_Ddl):
     """``DROP DATABASE`` or ``DROP SCHEMA``; ``cascade`` drops its tables, too."""
 
-    type: ClassVar[StatementType] = _DDL
     substatement: ClassVar[str] = "DROP_DATABASE"
     name: str
     if_exists: bool = False
@@ -258,20 +268,18 @@ class DropDatabase:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AlterDatabase:
+class AlterDatabase(_Ddl):
     """``ALTER DATABASE name SET DBPROPERTIES (...)``."""
 
-    type: ClassVar[StatementType] = _DDL
     substatement: ClassVar[str] = "ALTER_DATABASE"
     name: str
     properties: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CreateView:
+class CreateView(_Ddl):
     """``CREATE [OR REPLACE] VIEW``; ``sql`` is the query's text as written, ``query`` its tree."""
 
-    type: ClassVar[StatementType] = _DDL
     substatement: ClassVar[str] = "CREATE_VIEW"
     table: TableName
     sql: str
@@ -281,10 +289,9 @@ class CreateView:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DropView:
+class DropView(_Ddl):
     """``DROP VIEW``."""
 
-    type: ClassVar[StatementType] = _DDL
     substatement: ClassVar[str] = "DROP_VIEW"
     table: TableName
     if_exists: bool = False
@@ -305,10 +312,9 @@ ShowKind = Literal[
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Show:
+class Show(_Utility):
     """A SHOW statement: it reads the catalog."""
 
-    type: ClassVar[StatementType] = _UTILITY
     what: ShowKind
     table: TableName | None = None
     catalog: str | None = None
@@ -325,19 +331,17 @@ class Show:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShowStats:
+class ShowStats(_Utility):
     """``SHOW STATS FOR table`` or ``SHOW STATS FOR (query)``; ``query`` is ``SELECT * FROM table`` for the former."""
 
-    type: ClassVar[StatementType] = _UTILITY
     substatement: ClassVar[str] = "SHOW_STATS"
     query: exp.Query
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Describe:
+class Describe(_Utility):
     """``DESCRIBE [EXTENDED | FORMATTED] table [PARTITION (...)] [column]``."""
 
-    type: ClassVar[StatementType] = _UTILITY
     substatement: ClassVar[str] = "DESCRIBE_TABLE"
     table: TableName
     style: Literal["", "EXTENDED", "FORMATTED"] = ""
@@ -347,10 +351,9 @@ class Describe:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DescribePrepared:
+class DescribePrepared(_Utility):
     """``DESCRIBE INPUT name`` or ``DESCRIBE OUTPUT name``: the parameters or the columns of a prepared statement."""
 
-    type: ClassVar[StatementType] = _UTILITY
     name: str
     what: Literal["INPUT", "OUTPUT"]
 
@@ -365,11 +368,10 @@ ExplainKind = Literal["LOGICAL", "DISTRIBUTED", "VALIDATE", "IO"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Explain:
+class Explain(_Utility):
     """``EXPLAIN`` or, if ``analyze``, ``EXPLAIN ANALYZE`` of a statement."""
 
-    type: ClassVar[StatementType] = _UTILITY
-    statement: "Parsed"
+    statement: Parsed
     format: ExplainFormat = "TEXT"
     kind: ExplainKind = "DISTRIBUTED"
     analyze: bool = False
@@ -382,71 +384,35 @@ class Explain:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Prepare:
+class Prepare(_Ddl):
     """``PREPARE name FROM statement``; ``sql`` is the statement's text as written."""
 
-    type: ClassVar[StatementType] = _DDL
     substatement: ClassVar[str] = "PREPARE"
     name: str
     sql: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Execute:
+class Execute(_Dml):
     """``EXECUTE name USING parameters``, which are SQL constants."""
 
-    type: ClassVar[StatementType] = _DML
     substatement: ClassVar[str] = "EXECUTE"
     name: str
     parameters: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ExecuteImmediate:
+class ExecuteImmediate(_Dml):
     """``EXECUTE IMMEDIATE 'statement' USING parameters``, which are SQL constants."""
 
-    type: ClassVar[StatementType] = _DML
     substatement: ClassVar[str] = "EXECUTE"
     sql: str
     parameters: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Deallocate:
+class Deallocate(_Ddl):
     """``DEALLOCATE PREPARE name``."""
 
-    type: ClassVar[StatementType] = _DDL
     substatement: ClassVar[str] = "DEALLOCATE"
     name: str
-
-
-Parsed = (
-    Select
-    | CreateTableAs
-    | Insert
-    | Unload
-    | Merge
-    | Update
-    | Delete
-    | Optimize
-    | Vacuum
-    | CreateTable
-    | DropTable
-    | AlterTable
-    | RepairTable
-    | CreateDatabase
-    | DropDatabase
-    | AlterDatabase
-    | CreateView
-    | DropView
-    | Show
-    | ShowStats
-    | Describe
-    | DescribePrepared
-    | Explain
-    | Prepare
-    | Execute
-    | ExecuteImmediate
-    | Deallocate
-)
-"""Any statement."""
