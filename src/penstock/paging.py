@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 
 from penstock.errors import InvalidInput
 
-__all__ = ["InvalidToken", "Page", "decode_token", "encode_token", "fitting", "page"]
+__all__ = ["InvalidToken", "Page", "decode_token", "encode_token", "fitting", "page", "page_of"]
 
 T = TypeVar("T")
 K = TypeVar("K", str, int)
@@ -60,6 +60,15 @@ def page(
         rows = read(after, size + 1)
         shown, more = rows[:size], len(rows) > size
     return Page(items=shown, next_token=encode_token(listing, key(shown[-1])) if more else None)
+
+
+def page_of(listing: str, token: str | None, size: int, rows: Sequence[T], key: Callable[[T], str]) -> Page[T]:
+    """Return one page of ``rows`` that are in memory, in the order of ``key``; raise :class:`InvalidToken`."""
+
+    def read(after: str | None, count: int) -> Sequence[T]:
+        return [row for row in rows if after is None or key(row) > after][:count]
+
+    return page(listing, token, size, read, key, kind=str)
 
 
 def fitting(rows: Iterable[T], weigh: Callable[[T], int]) -> Iterator[T]:

@@ -12,7 +12,7 @@ from penstock.api.aws.protocol.operations import AnyHandler, BatchHandler, Handl
 from penstock.api.aws.protocol.values import Request, Response, present
 from penstock.errors import InvalidInput, PenstockError
 from penstock.names import arn
-from penstock.paging import InvalidToken, page
+from penstock.paging import InvalidToken, page_of
 
 __all__ = ["operations"]
 
@@ -221,12 +221,9 @@ def _failure(code: str, message: str) -> dict[str, Any]:
 def _paged(
     listing: str, request: Request, items: Sequence[Any], limit: int, key: Callable[[Any], str]
 ) -> tuple[Sequence[Any], str]:
-    def read(after: str | None, count: int) -> Sequence[Any]:
-        return [item for item in items if after is None or key(item) > after][:count]
-
     try:
-        one_page = page(listing, request.get("PaginationToken") or None, limit, read, key, kind=str)
+        page = page_of(listing, request.get("PaginationToken") or None, limit, items, key)
     except InvalidToken as error:
         raise ExpiredToken("The specified PaginationToken is invalid.", remedy=error.remedy) from error
     # As at AWS, the last page has an empty token.
-    return one_page.items, one_page.next_token or ""
+    return page.items, page.next_token or ""

@@ -27,6 +27,7 @@ from penstock.api.s3.identity import AuthenticatedRequest, S3Authenticator
 from penstock.api.s3.model import operation_of, output_of, parse_members, parse_query
 from penstock.api.s3.objects import OBJECT_HANDLERS
 from penstock.api.s3.policies import POLICY_HANDLERS, BucketLakes
+from penstock.api.s3.request_headers import check_headers
 from penstock.api.s3.settings import SETTING_HANDLERS
 from penstock.api.s3.signature import ChunkSigner, Payload, payload_of
 from penstock.api.s3.transfers import TRANSFER_HANDLERS
@@ -191,6 +192,8 @@ class S3App:
                 work=self._work,
                 find=find,
             )
+            if call.bucket:
+                check_headers(call)
             answer = await handler(call)
             audited.denied = answer.denied
         return answer, model.name

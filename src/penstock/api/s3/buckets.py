@@ -7,7 +7,6 @@ from typing import Any
 from urllib.parse import quote
 
 from penstock.api.s3.call import Answer, Call, Handler, not_implemented
-from penstock.api.s3.request_headers import check_headers
 from penstock.api.s3.xml import NAMESPACE
 from penstock.lake.objects.attributes import ObjectInfo
 from penstock.lake.objects.errors import S3Error
@@ -43,7 +42,6 @@ async def list_buckets(call: Call) -> Answer:
 
 
 async def create_bucket(call: Call) -> Answer:
-    check_headers(call)
     await call.check_access("CreateBucket")
     wanted = await call.document("CreateBucketConfiguration", elements=_MAX_ELEMENTS, optional=True)
     if wanted:
@@ -62,21 +60,18 @@ async def create_bucket(call: Call) -> Answer:
 
 
 async def head_bucket(call: Call) -> Answer:
-    check_headers(call)
     await call.check_access("ListBucket")
     await call.run(call.lake.store.bucket, call.bucket)
     return Answer(headers={"x-amz-bucket-region": call.region, "x-amz-access-point-alias": "false"})
 
 
 async def delete_bucket(call: Call) -> Answer:
-    check_headers(call)
     await call.check_access("DeleteBucket")
     await call.run(call.lake.store.delete_bucket, call.bucket)
     return Answer(status=204)
 
 
 async def get_bucket_location(call: Call) -> Answer:
-    check_headers(call)
     await call.check_access("GetBucketLocation")
     await call.run(call.lake.store.bucket, call.bucket)
     # The constraint of us-east-1 is empty: Amazon S3 API reference, GetBucketLocation.
@@ -92,7 +87,6 @@ def full_control(call: Call) -> dict[str, Any]:
 
 
 async def list_objects_v2(call: Call) -> Answer:
-    check_headers(call)
     members = call.members
     token, start = members.get("ContinuationToken"), members.get("StartAfter", "")
     after = _token(token) if token is not None else start
@@ -110,7 +104,6 @@ async def list_objects_v2(call: Call) -> Answer:
 
 
 async def list_objects(call: Call) -> Answer:
-    check_headers(call)
     marker = call.members.get("Marker", "")
     delimiter = call.members.get("Delimiter", "")
     # A marker that is a common prefix stands for all keys that begin with it.
@@ -123,7 +116,6 @@ async def list_objects(call: Call) -> Answer:
 
 
 async def list_object_versions(call: Call) -> Answer:
-    check_headers(call)
     marker = call.members.get("KeyMarker", "")
     page, listed = await _list(call, marker, action="ListBucketVersions")
     versions = [{**content, "VersionId": "null", "IsLatest": True} for content in listed.pop("Contents")]

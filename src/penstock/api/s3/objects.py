@@ -9,7 +9,7 @@ from typing import Any
 from penstock.api.s3.buckets import full_control
 from penstock.api.s3.call import Answer, Call, Handler
 from penstock.api.s3.checksums import header_of
-from penstock.api.s3.request_headers import attributes_of, check_headers, encryption_of, object_headers, tags_of
+from penstock.api.s3.request_headers import attributes_of, encryption_of, object_headers, tags_of
 from penstock.api.s3.xml import http_date
 from penstock.lake.objects.attributes import ObjectInfo
 from penstock.lake.objects.errors import S3Error
@@ -42,7 +42,6 @@ async def open_object(call: Call, action: str = "GetObject") -> OpenObject:
 
 
 async def get_object(call: Call) -> Answer:
-    check_headers(call)
     opened = await open_object(call)
     try:
         answer = _answer_of(call, opened.info)
@@ -171,7 +170,6 @@ def wanted_algorithm(headers: Mapping[str, str]) -> str | None:
 
 
 async def put_object(call: Call) -> Answer:
-    check_headers(call)
     if "uploadId" in call.query or "partNumber" in call.query:
         raise S3Error(
             "InvalidArgument", "This operation does not accept partNumber without uploadId, or uploadId without partNumber."
@@ -206,7 +204,6 @@ async def put_object(call: Call) -> Answer:
 
 
 async def delete_object(call: Call) -> Answer:
-    check_headers(call)
     await call.check_access("DeleteObject")
     condition = Condition(match=call.headers["if-match"]) if "if-match" in call.headers else None
     await call.run(lambda: call.lake.store.delete(call.bucket, call.key, condition=condition))
@@ -214,7 +211,6 @@ async def delete_object(call: Call) -> Answer:
 
 
 async def delete_objects(call: Call) -> Answer:
-    check_headers(call)
     wanted = await call.document("Delete", elements=6 * _MAX_DELETED + 2)
     if not 1 <= len(wanted["Objects"]) <= _MAX_DELETED:
         raise S3Error("MalformedXML", f"A request deletes 1 to {_MAX_DELETED:,} objects.")
@@ -244,7 +240,6 @@ async def delete_objects(call: Call) -> Answer:
 
 
 async def get_object_tagging(call: Call) -> Answer:
-    check_headers(call)
     opened = await open_object(call, "GetObjectTagging")
     opened.close()
     tags = opened.info.attributes.tags
@@ -252,7 +247,6 @@ async def get_object_tagging(call: Call) -> Answer:
 
 
 async def put_object_tagging(call: Call) -> Answer:
-    check_headers(call)
     await call.check_access("PutObjectTagging")
     wanted = await call.document("Tagging", elements=_MAX_TAG_ELEMENTS)
     await call.run(call.lake.store.set_tags, call.bucket, call.key, tags_of(wanted["TagSet"]))
@@ -260,14 +254,12 @@ async def put_object_tagging(call: Call) -> Answer:
 
 
 async def delete_object_tagging(call: Call) -> Answer:
-    check_headers(call)
     await call.check_access("DeleteObjectTagging")
     await call.run(call.lake.store.set_tags, call.bucket, call.key, {})
     return Answer(status=204)
 
 
 async def get_object_acl(call: Call) -> Answer:
-    check_headers(call)
     opened = await open_object(call, "GetObjectAcl")
     opened.close()
     return Answer(members=full_control(call))
@@ -279,7 +271,6 @@ def checksum_members(checksums: Mapping[str, str]) -> dict[str, str]:
 
 
 async def get_object_attributes(call: Call) -> Answer:
-    check_headers(call)
     await call.check_access("GetObjectAttributes")
     opened = await open_object(call)
     opened.close()

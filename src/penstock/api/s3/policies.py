@@ -11,7 +11,6 @@ from penstock.access.policies.buckets import is_public, names_caller, parse_buck
 from penstock.access.policies.errors import MalformedPolicy
 from penstock.access.principals import Caller
 from penstock.api.s3.call import Answer, Authorize, BucketLake, Call, Handler, Lake, LakeAccess
-from penstock.api.s3.request_headers import check_headers
 from penstock.lake.objects.errors import S3Error
 
 __all__ = ["POLICY_HANDLERS", "BucketLakes"]
@@ -100,7 +99,6 @@ async def delete_bucket_policy(call: Call) -> Answer:
 
 async def _check(call: Call, action: str) -> None:
     """Raise :class:`S3Error` unless the caller may do ``action`` on the bucket, which has to be its own account's."""
-    check_headers(call)
     if call.lake.account != call.caller.account:
         raise S3Error(
             "MethodNotAllowed",

@@ -12,7 +12,7 @@ from typing import Any
 
 from penstock.api.s3.buckets import full_control
 from penstock.api.s3.call import Answer, Call, Handler, not_implemented
-from penstock.api.s3.request_headers import check_headers, tags_of
+from penstock.api.s3.request_headers import tags_of
 from penstock.lake.objects.errors import S3Error
 
 __all__ = ["SETTING_HANDLERS"]
@@ -92,7 +92,6 @@ def _delete(setting: _Setting) -> Handler:
 
 
 async def _check(call: Call, action: str) -> None:
-    check_headers(call)
     await call.check_access(action)
     await call.run(call.lake.store.bucket, call.bucket)
 

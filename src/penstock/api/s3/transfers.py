@@ -10,7 +10,7 @@ from penstock.api.s3.buckets import owner_of
 from penstock.api.s3.call import Answer, BucketLake, Call, Handler
 from penstock.api.s3.checksums import ALGORITHMS, Checksum, composite, header_of
 from penstock.api.s3.objects import check_preconditions, checksum_members, condition_of, range_of, wanted_algorithm
-from penstock.api.s3.request_headers import attributes_of, check_headers, check_owner, encryption_of, parse_tags
+from penstock.api.s3.request_headers import attributes_of, check_owner, encryption_of, parse_tags
 from penstock.lake.objects.attributes import Attributes, ObjectInfo
 from penstock.lake.objects.errors import S3Error
 from penstock.lake.objects.store import Condition, OpenObject
@@ -70,7 +70,6 @@ async def _open_source(call: Call, source: BucketLake) -> OpenObject:
 
 
 async def copy_object(call: Call) -> Answer:
-    check_headers(call)
     await call.check_access("PutObject")
     directives = {name: call.headers.get(f"x-amz-{name}-directive", "COPY").upper() for name in ("metadata", "tagging")}
     if any(value not in {"COPY", "REPLACE"} for value in directives.values()):
@@ -126,7 +125,6 @@ def _checksum_of(draft: Draft, algorithm: str) -> dict[str, str]:
 
 
 async def create_multipart_upload(call: Call) -> Answer:
-    check_headers(call)
     await call.check_access("PutObject")
     if "x-amz-tagging" in call.headers:
         await call.check_access("PutObjectTagging")
@@ -170,7 +168,6 @@ def _number(call: Call) -> int:
 
 
 async def upload_part(call: Call) -> Answer:
-    check_headers(call)
     await call.check_access("PutObject")
     number, upload = _number(call), await _upload(call)
     if call.body.length is None and "transfer-encoding" not in call.headers:
@@ -189,7 +186,6 @@ async def upload_part(call: Call) -> Answer:
 
 
 async def upload_part_copy(call: Call) -> Answer:
-    check_headers(call)
     await call.check_access("PutObject")
     _number(call)
     upload = await _upload(call)
@@ -223,7 +219,6 @@ def _copy_part(call: Call, opened: OpenObject, upload: Upload, span: tuple[int, 
 
 
 async def complete_multipart_upload(call: Call) -> Answer:
-    check_headers(call)
     await call.check_access("PutObject")
     condition = condition_of(call.headers)
     wanted = await call.document("CompletedMultipartUpload", elements=9 * _MAX_PARTS + 1)
@@ -277,14 +272,12 @@ def _checksums_of(upload: Upload, parts: list[Part], draft: Draft) -> dict[str, 
 
 
 async def abort_multipart_upload(call: Call) -> Answer:
-    check_headers(call)
     await call.check_access("AbortMultipartUpload")
     await call.run(call.lake.uploads.abort, await _upload(call))
     return Answer(status=204)
 
 
 async def list_parts(call: Call) -> Answer:
-    check_headers(call)
     await call.check_access("ListMultipartUploadParts")
     upload = await _upload(call)
     limit, after = min(call.members.get("MaxParts", 1_000), 1_000), call.members.get("PartNumberMarker", "0")
@@ -322,7 +315,6 @@ async def list_parts(call: Call) -> Answer:
 
 
 async def list_multipart_uploads(call: Call) -> Answer:
-    check_headers(call)
     members = call.members
     prefix, delimiter = members.get("Prefix", ""), members.get("Delimiter", "")
     # Other than on AWS, a policy can limit this to a prefix: vended credentials would list the uploads of all tables.

@@ -6,6 +6,7 @@ deleting a database requires the permission on all tables in it. Elsewhere a mem
 if a policy explicitly denies the operation, or the operation on a single member.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,15 +22,17 @@ from penstock.registry.model import SchemaKey
 __all__ = ["DELETED", "LISTED", "DeletedMembers", "ListedMembers", "filter_members"]
 
 Item = Any
+Resources = Callable[[Item, Request, ResourceContext], Sequence[str]]
+"""Returns the ARNs that a member of a list is authorized on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListedMembers:
-    """The members in one list of an answer. ``resources`` returns the ARNs that a member is authorized on."""
+    """The members in one list of an answer."""
 
     member: str
     """The list's name; with dots if it is within a structure, or within each member of another list."""
-    resources: Callable[[Item, Request, ResourceContext], Sequence[str]]
+    resources: Resources
     action: str
     """The listing's own action."""
     single: str
@@ -47,69 +50,68 @@ class DeletedMembers:
     allowed: bool = False
 
 
-def _database(item: Item, _request: Request, context: ResourceContext) -> Sequence[str]:
-    return (context.glue(f"database/{item['Name']}".lower()),)
+def _database(database: Item, _request: Request, context: ResourceContext) -> Sequence[str]:
+    return (context.glue(f"database/{database['Name']}".lower()),)
 
 
-def _table(item: Item, request: Request, context: ResourceContext) -> Sequence[str]:
+def _table(table: Item, request: Request, context: ResourceContext) -> Sequence[str]:
     # Athena's shape of a table lacks the database, which the request names.
-    database = item.get("DatabaseName") or request["DatabaseName"]
-    return (context.glue(f"database/{database}".lower()), context.glue(f"table/{database}/{item['Name']}".lower()))
+    database = table.get("DatabaseName") or request["DatabaseName"]
+    return (context.glue(f"database/{database}".lower()), context.glue(f"table/{database}/{table['Name']}".lower()))
 
 
-def _function(item: Item, _request: Request, context: ResourceContext) -> Sequence[str]:
-    database = f"database/{item['DatabaseName']}"
-    return (context.glue(database), context.glue(f"userDefinedFunction/{item['DatabaseName']}/{item['FunctionName']}"))
+def _function(function: Item, _request: Request, context: ResourceContext) -> Sequence[str]:
+    database = function["DatabaseName"]
+    name = f"userDefinedFunction/{database}/{function['FunctionName']}"
+    return (context.glue(f"database/{database}"), context.glue(name))
 
 
-def _of_kind(resource_type: str, key: str) -> Callable[[Item, Request, ResourceContext], Sequence[str]]:
-    return lambda item, _request, context: (context.glue(f"{resource_type}/{item if isinstance(item, str) else item[key]}"),)
-
-
-def _schema(item: Item, _request: Request, context: ResourceContext) -> Sequence[str]:
-    key = SchemaKey(item["RegistryName"], item["SchemaName"])
+def _schema(schema: Item, _request: Request, context: ResourceContext) -> Sequence[str]:
+    key = SchemaKey(schema["RegistryName"], schema["SchemaName"])
     return (context.glue(registry_resource(key.registry)), context.glue(schema_resource(key)))
 
 
-def _by(key: str) -> Callable[[Item, Request, ResourceContext], Sequence[str]]:
-    return lambda item, _request, _resource_context: (item[key],)
+def _named(resource_type: str, key: str = "Name", *, service: str = "glue") -> Resources:
+    """Return the ARN of a resource that a list has by its name, or as a structure with the name at ``key``."""
 
-
-def _work_group(item: Item, _request: Request, context: ResourceContext) -> Sequence[str]:
-    return (arn("athena", context.region, context.account, f"workgroup/{item['Name']}"),)
-
-
-def _data_catalog(item: Item, _request: Request, context: ResourceContext) -> Sequence[str]:
-    return (arn("athena", context.region, context.account, f"datacatalog/{item['CatalogName']}"),)
-
-
-def _secret_found(item: Item, request: Request, _resource_context: ResourceContext) -> Sequence[str]:
-    # A caller who names a secret gets the reason why it cannot be read.
-    return (item["SecretId"],) if request.get("Filters") is not None else ()
-
-
-def _identity(entity_type: str) -> Callable[[Item, Request, ResourceContext], Sequence[str]]:
     def resources(item: Item, _request: Request, context: ResourceContext) -> Sequence[str]:
-        name = item[f"{entity_type.capitalize()}Name"]
+        name = item if isinstance(item, str) else item[key]
+        return (arn(service, context.region, context.account, f"{resource_type}/{name}"),)
+
+    return resources
+
+
+def _arn_at(key: str) -> Resources:
+    return lambda item, _request, _context: (item[key],)
+
+
+def _within(key: str, resources: Resources) -> Resources:
+    return lambda item, request, context: resources(item[key], request, context)
+
+
+def _unreadable_secret(error: Item, request: Request, _context: ResourceContext) -> Sequence[str]:
+    # A caller who names a secret gets the reason why it cannot be read.
+    return (error["SecretId"],) if request.get("Filters") is not None else ()
+
+
+def _identity(entity_type: str) -> Resources:
+    def resources(item: Item, _request: Request, context: ResourceContext) -> Sequence[str]:
+        name = item if isinstance(item, str) else item[f"{entity_type.capitalize()}Name"]
         return (context.lookup.entity_arn(entity_type, name) or arn("iam", "", context.account, f"{entity_type}/{name}"),)
 
     return resources
 
 
-def _group_named(item: Item, _request: Request, context: ResourceContext) -> Sequence[str]:
-    return (context.lookup.entity_arn("group", item) or arn("iam", "", context.account, f"group/{item}"),)
-
-
-def _account(key: str) -> Callable[[Item, Request, ResourceContext], Sequence[str]]:
+def _account(key: str = "Id") -> Resources:
     return lambda item, _request, context: (account_arn(item[key], context.account),)
 
 
-def _log_group(item: Item, _request: Request, context: ResourceContext) -> Sequence[str]:
-    return (log_stream_resource(item["logGroupName"], "", context),)
+def _log_group(group: Item, _request: Request, context: ResourceContext) -> Sequence[str]:
+    return (log_stream_resource(group["logGroupName"], "", context),)
 
 
-def _log_event(item: Item, request: Request, context: ResourceContext) -> Sequence[str]:
-    return (log_stream_resource(request.get("logGroupName"), item["logStreamName"], context),)
+def _log_event(event: Item, request: Request, context: ResourceContext) -> Sequence[str]:
+    return (log_stream_resource(request.get("logGroupName"), event["logStreamName"], context),)
 
 
 def _tables_in(request: Request, context: ResourceContext) -> Sequence[str]:
@@ -119,26 +121,8 @@ def _tables_in(request: Request, context: ResourceContext) -> Sequence[str]:
 
 def _schemas_in(request: Request, context: ResourceContext) -> Sequence[str]:
     registry_id = request.get("RegistryId") or {}
-    name = registry_id.get("RegistryName") or (registry_id.get("RegistryArn") or "").rpartition("/")[2]
-    return [context.glue(schema_resource(SchemaKey(name, item))) for item in context.lookup.schemas_of(name)]
-
-
-def _glue(operation: str, member: str, resources: Any, single: str, *, allowed: bool = False) -> ListedMembers:
-    action = f"glue:{operation}"
-    return ListedMembers(member=member, resources=resources, action=action, single=f"glue:{single}", allowed=allowed)
-
-
-def _iam(operation: str, member: str, resources: Any, single: str) -> ListedMembers:
-    return ListedMembers(member=member, resources=resources, action=f"iam:{operation}", single=f"iam:{single}")
-
-
-def _details(member: str, resources: Any, single: str) -> ListedMembers:
-    return _iam("GetAccountAuthorizationDetails", member, resources, single)
-
-
-def _accounts(operation: str, member: str, key: str = "Id") -> ListedMembers:
-    action = f"organizations:{operation}"
-    return ListedMembers(member=member, resources=_account(key), action=action, single="organizations:DescribeAccount")
+    registry = registry_id.get("RegistryName") or (registry_id.get("RegistryArn") or "").rpartition("/")[2]
+    return [context.glue(schema_resource(SchemaKey(registry, name))) for name in context.lookup.schemas_of(registry)]
 
 
 def filter_members(answer: Mapping[str, Any], member: str, keep: Callable[[Item], bool]) -> Mapping[str, Any]:
@@ -154,164 +138,136 @@ def filter_members(answer: Mapping[str, Any], member: str, keep: Callable[[Item]
     return {**answer, name: [filter_members(item, within, keep) for item in value]}
 
 
-LISTED: Mapping[tuple[str, str], Sequence[ListedMembers]] = {
-    ("lakeformation", "SearchDatabasesByLFTags"): [
-        ListedMembers(
-            member="DatabaseList",
-            resources=lambda item, request, context: _database(item["Database"], request, context),
-            action="lakeformation:SearchDatabasesByLFTags",
-            single="glue:GetDatabase",
-        )
-    ],
-    ("lakeformation", "SearchTablesByLFTags"): [
-        ListedMembers(
-            member="TableList",
-            resources=lambda item, request, context: _table(item["Table"], request, context),
-            action="lakeformation:SearchTablesByLFTags",
-            single="glue:GetTable",
-        )
-    ],
-    ("glue", "GetTables"): [_glue("GetTables", "TableList", _table, "GetTable", allowed=True)],
-    ("glue", "SearchTables"): [_glue("SearchTables", "TableList", _table, "GetTable", allowed=True)],
-    ("glue", "GetDatabases"): [_glue("GetDatabases", "DatabaseList", _database, "GetDatabase", allowed=True)],
-    ("glue", "GetConnections"): [_glue("GetConnections", "ConnectionList", _of_kind("connection", "Name"), "GetConnection")],
-    ("glue", "GetCrawlers"): [_glue("GetCrawlers", "Crawlers", _of_kind("crawler", "Name"), "GetCrawler")],
-    ("glue", "BatchGetCrawlers"): [_glue("BatchGetCrawlers", "Crawlers", _of_kind("crawler", "Name"), "GetCrawler")],
-    ("glue", "ListCrawlers"): [_glue("ListCrawlers", "CrawlerNames", _of_kind("crawler", "Name"), "GetCrawler")],
-    ("glue", "GetCrawlerMetrics"): [
-        _glue("GetCrawlerMetrics", "CrawlerMetricsList", _of_kind("crawler", "CrawlerName"), "GetCrawler")
-    ],
-    **{
-        ("glue", operation): [_glue(operation, member, _of_kind("trigger", "Name"), "GetTrigger")]
-        for operation, member in (
-            *(("GetTriggers", "Triggers"), ("BatchGetTriggers", "Triggers"), ("ListTriggers", "TriggerNames")),
-        )
-    },
-    ("glue", "ListSessions"): [
-        _glue("ListSessions", "Ids", _of_kind("session", "Id"), "GetSession"),
-        _glue("ListSessions", "Sessions", _of_kind("session", "Id"), "GetSession"),
-    ],
-    ("glue", "ListWorkflows"): [_glue("ListWorkflows", "Workflows", _of_kind("workflow", "Name"), "GetWorkflow")],
-    ("glue", "ListDataQualityRulesets"): [
-        _glue("ListDataQualityRulesets", "Rulesets", _of_kind("dataQualityRuleset", "Name"), "GetDataQualityRuleset")
-    ],
-    ("glue", "GetJobs"): [_glue("GetJobs", "Jobs", _of_kind("job", "Name"), "GetJob")],
-    ("glue", "BatchGetJobs"): [_glue("BatchGetJobs", "Jobs", _of_kind("job", "Name"), "GetJob")],
-    ("glue", "ListJobs"): [_glue("ListJobs", "JobNames", _of_kind("job", "Name"), "GetJob")],
-    ("glue", "GetUserDefinedFunctions"): [
-        _glue("GetUserDefinedFunctions", "UserDefinedFunctions", _function, "GetUserDefinedFunction")
-    ],
-    ("glue", "ListRegistries"): [
-        _glue("ListRegistries", "Registries", _of_kind("registry", "RegistryName"), "GetRegistry"),
-    ],
-    ("glue", "ListSchemas"): [_glue("ListSchemas", "Schemas", _schema, "GetSchema")],
-    ("athena", "ListWorkGroups"): [
-        ListedMembers(
-            member="WorkGroups",
-            resources=_work_group,
-            action="athena:ListWorkGroups",
-            single="athena:GetWorkGroup",
-        )
-    ],
-    ("athena", "ListDataCatalogs"): [
-        ListedMembers(
-            member="DataCatalogsSummary",
-            resources=_data_catalog,
-            action="athena:ListDataCatalogs",
-            single="athena:GetDataCatalog",
-        )
-    ],
-    ("athena", "ListDatabases"): [_glue("GetDatabases", "DatabaseList", _database, "GetDatabase", allowed=True)],
-    ("athena", "ListTableMetadata"): [_glue("GetTables", "TableMetadataList", _table, "GetTable", allowed=True)],
-    ("secretsmanager", "ListSecrets"): [
-        ListedMembers(
-            member="SecretList",
-            resources=_by("ARN"),
-            action="secretsmanager:ListSecrets",
-            single="secretsmanager:DescribeSecret",
-        )
-    ],
-    ("secretsmanager", "BatchGetSecretValue"): [
-        ListedMembers(
-            member="Errors",
-            resources=_secret_found,
-            action="secretsmanager:ListSecrets",
-            single="secretsmanager:DescribeSecret",
-        )
-    ],
-    ("resourcegroupstaggingapi", "GetResources"): [
-        ListedMembers(
-            member="ResourceTagMappingList",
-            resources=_by("ResourceARN"),
-            action="tag:GetResources",
-            single="tag:GetResources",
-        )
-    ],
-    ("logs", "DescribeLogGroups"): [
-        ListedMembers(
-            member="logGroups", resources=_log_group, action="logs:DescribeLogGroups", single="logs:DescribeLogStreams"
-        )
-    ],
-    ("logs", "DescribeLogStreams"): [
-        ListedMembers(
-            member="logStreams", resources=_by("arn"), action="logs:DescribeLogStreams", single="logs:GetLogEvents"
-        )
-    ],
-    ("logs", "FilterLogEvents"): [
-        ListedMembers(member="events", resources=_log_event, action="logs:FilterLogEvents", single="logs:GetLogEvents")
-    ],
-    ("iam", "GetAccountAuthorizationDetails"): [
-        _details("UserDetailList", _by("Arn"), "GetUser"),
-        _details("GroupDetailList", _by("Arn"), "GetGroup"),
-        _details("RoleDetailList", _by("Arn"), "GetRole"),
-        _details("Policies", _by("Arn"), "GetPolicy"),
-        _details("UserDetailList.GroupList", _group_named, "GetGroup"),
-        _details("RoleDetailList.InstanceProfileList", _by("Arn"), "GetInstanceProfile"),
-        *(
-            _iam(
-                "GetAccountAuthorizationDetails", f"{kind}DetailList.AttachedManagedPolicies", _by("PolicyArn"), "GetPolicy"
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """Lists of one type of resource; ``lists`` has, with spaces between, ``OPERATION:MEMBER`` of each."""
+
+    lists: str
+    resources: Resources
+    single: str
+    service: str = ""
+    """The service of the operations; empty for that of ``single``."""
+    action: str = ""
+    """The action of the listing where it is not the operation's own."""
+    allowed: bool = False
+
+
+_ATTACHED = ".AttachedManagedPolicies"
+_DETAILS = "GetAccountAuthorizationDetails"
+_BY_ARN = _arn_at("Arn")
+_ROWS = (
+    _Row("GetTables:TableList SearchTables:TableList", _table, "glue:GetTable", allowed=True),
+    _Row("GetDatabases:DatabaseList", _database, "glue:GetDatabase", allowed=True),
+    _Row("GetConnections:ConnectionList", _named("connection"), "glue:GetConnection"),
+    _Row("GetCrawlers:Crawlers BatchGetCrawlers:Crawlers ListCrawlers:CrawlerNames", _named("crawler"), "glue:GetCrawler"),
+    _Row("GetCrawlerMetrics:CrawlerMetricsList", _named("crawler", "CrawlerName"), "glue:GetCrawler"),
+    _Row("GetTriggers:Triggers BatchGetTriggers:Triggers ListTriggers:TriggerNames", _named("trigger"), "glue:GetTrigger"),
+    _Row("ListSessions:Ids ListSessions:Sessions", _named("session", "Id"), "glue:GetSession"),
+    _Row("ListWorkflows:Workflows", _named("workflow"), "glue:GetWorkflow"),
+    _Row("ListDataQualityRulesets:Rulesets", _named("dataQualityRuleset"), "glue:GetDataQualityRuleset"),
+    _Row("GetJobs:Jobs BatchGetJobs:Jobs ListJobs:JobNames", _named("job"), "glue:GetJob"),
+    _Row("GetUserDefinedFunctions:UserDefinedFunctions", _function, "glue:GetUserDefinedFunction"),
+    _Row("ListRegistries:Registries", _named("registry", "RegistryName"), "glue:GetRegistry"),
+    _Row("ListSchemas:Schemas", _schema, "glue:GetSchema"),
+    _Row(
+        "SearchDatabasesByLFTags:DatabaseList",
+        _within("Database", _database),
+        "glue:GetDatabase",
+        service="lakeformation",
+        action="lakeformation:SearchDatabasesByLFTags",
+    ),
+    _Row(
+        "SearchTablesByLFTags:TableList",
+        _within("Table", _table),
+        "glue:GetTable",
+        service="lakeformation",
+        action="lakeformation:SearchTablesByLFTags",
+    ),
+    _Row(
+        "ListDatabases:DatabaseList",
+        _database,
+        "glue:GetDatabase",
+        service="athena",
+        action="glue:GetDatabases",
+        allowed=True,
+    ),
+    _Row(
+        "ListTableMetadata:TableMetadataList",
+        _table,
+        "glue:GetTable",
+        service="athena",
+        action="glue:GetTables",
+        allowed=True,
+    ),
+    _Row("ListWorkGroups:WorkGroups", _named("workgroup", service="athena"), "athena:GetWorkGroup"),
+    _Row(
+        "ListDataCatalogs:DataCatalogsSummary",
+        _named("datacatalog", "CatalogName", service="athena"),
+        "athena:GetDataCatalog",
+    ),
+    _Row("ListSecrets:SecretList", _arn_at("ARN"), "secretsmanager:DescribeSecret"),
+    _Row(
+        "BatchGetSecretValue:Errors",
+        _unreadable_secret,
+        "secretsmanager:DescribeSecret",
+        action="secretsmanager:ListSecrets",
+    ),
+    _Row(
+        "GetResources:ResourceTagMappingList", _arn_at("ResourceARN"), "tag:GetResources", service="resourcegroupstaggingapi"
+    ),
+    _Row("DescribeLogGroups:logGroups", _log_group, "logs:DescribeLogStreams"),
+    _Row("DescribeLogStreams:logStreams", _arn_at("arn"), "logs:GetLogEvents"),
+    _Row("FilterLogEvents:events", _log_event, "logs:GetLogEvents"),
+    _Row(f"{_DETAILS}:UserDetailList ListUsers:Users GetGroup:Users", _BY_ARN, "iam:GetUser"),
+    _Row(f"{_DETAILS}:GroupDetailList ListGroups:Groups ListGroupsForUser:Groups", _BY_ARN, "iam:GetGroup"),
+    _Row(f"{_DETAILS}:RoleDetailList ListRoles:Roles", _BY_ARN, "iam:GetRole"),
+    _Row(f"{_DETAILS}:Policies ListPolicies:Policies", _BY_ARN, "iam:GetPolicy"),
+    _Row(f"{_DETAILS}:UserDetailList.GroupList", _identity("group"), "iam:GetGroup"),
+    _Row(
+        f"{_DETAILS}:RoleDetailList.InstanceProfileList ListInstanceProfiles:InstanceProfiles "
+        "ListInstanceProfilesForRole:InstanceProfiles",
+        _BY_ARN,
+        "iam:GetInstanceProfile",
+    ),
+    _Row("ListInstanceProfiles:InstanceProfiles.Roles GetInstanceProfile:InstanceProfile.Roles", _BY_ARN, "iam:GetRole"),
+    _Row(
+        f"{_DETAILS}:UserDetailList{_ATTACHED} {_DETAILS}:GroupDetailList{_ATTACHED} "
+        f"{_DETAILS}:RoleDetailList{_ATTACHED} ListAttachedUserPolicies:AttachedPolicies "
+        "ListAttachedRolePolicies:AttachedPolicies ListAttachedGroupPolicies:AttachedPolicies",
+        _arn_at("PolicyArn"),
+        "iam:GetPolicy",
+    ),
+    _Row("ListOpenIDConnectProviders:OpenIDConnectProviderList", _BY_ARN, "iam:GetOpenIDConnectProvider"),
+    _Row("ListEntitiesForPolicy:PolicyGroups", _identity("group"), "iam:GetGroup"),
+    _Row("ListEntitiesForPolicy:PolicyUsers", _identity("user"), "iam:GetUser"),
+    _Row("ListEntitiesForPolicy:PolicyRoles", _identity("role"), "iam:GetRole"),
+    _Row(
+        "ListAccounts:Accounts ListAccountsForParent:Accounts ListChildren:Children",
+        _account(),
+        "organizations:DescribeAccount",
+    ),
+    _Row("ListCreateAccountStatus:CreateAccountStatuses", _account("AccountId"), "organizations:DescribeAccount"),
+)
+
+
+def _listed() -> Mapping[tuple[str, str], Sequence[ListedMembers]]:
+    listed: dict[tuple[str, str], list[ListedMembers]] = defaultdict(list)
+    for row in _ROWS:
+        prefix = row.single.partition(":")[0]
+        for operation, member in (entry.split(":") for entry in row.lists.split()):
+            listed[row.service or prefix, operation].append(
+                ListedMembers(
+                    member=member,
+                    resources=row.resources,
+                    action=row.action or f"{prefix}:{operation}",
+                    single=row.single,
+                    allowed=row.allowed,
+                )
             )
-            for kind in ("User", "Group", "Role")
-        ),
-    ],
-    ("iam", "ListUsers"): [_iam("ListUsers", "Users", _by("Arn"), "GetUser")],
-    ("iam", "ListRoles"): [_iam("ListRoles", "Roles", _by("Arn"), "GetRole")],
-    ("iam", "ListPolicies"): [_iam("ListPolicies", "Policies", _by("Arn"), "GetPolicy")],
-    ("iam", "ListAttachedUserPolicies"): [
-        _iam("ListAttachedUserPolicies", "AttachedPolicies", _by("PolicyArn"), "GetPolicy"),
-    ],
-    ("iam", "ListAttachedRolePolicies"): [
-        _iam("ListAttachedRolePolicies", "AttachedPolicies", _by("PolicyArn"), "GetPolicy"),
-    ],
-    ("iam", "ListAttachedGroupPolicies"): [
-        _iam("ListAttachedGroupPolicies", "AttachedPolicies", _by("PolicyArn"), "GetPolicy"),
-    ],
-    ("iam", "ListGroups"): [_iam("ListGroups", "Groups", _by("Arn"), "GetGroup")],
-    ("iam", "ListGroupsForUser"): [_iam("ListGroupsForUser", "Groups", _by("Arn"), "GetGroup")],
-    ("iam", "GetGroup"): [_iam("GetGroup", "Users", _by("Arn"), "GetUser")],
-    ("iam", "ListInstanceProfiles"): [
-        _iam("ListInstanceProfiles", "InstanceProfiles", _by("Arn"), "GetInstanceProfile"),
-        _iam("ListInstanceProfiles", "InstanceProfiles.Roles", _by("Arn"), "GetRole"),
-    ],
-    ("iam", "GetInstanceProfile"): [_iam("GetInstanceProfile", "InstanceProfile.Roles", _by("Arn"), "GetRole")],
-    ("iam", "ListInstanceProfilesForRole"): [
-        _iam("ListInstanceProfilesForRole", "InstanceProfiles", _by("Arn"), "GetInstanceProfile"),
-    ],
-    ("iam", "ListOpenIDConnectProviders"): [
-        _iam("ListOpenIDConnectProviders", "OpenIDConnectProviderList", _by("Arn"), "GetOpenIDConnectProvider"),
-    ],
-    ("iam", "ListEntitiesForPolicy"): [
-        _iam("ListEntitiesForPolicy", "PolicyGroups", _identity("group"), "GetGroup"),
-        _iam("ListEntitiesForPolicy", "PolicyUsers", _identity("user"), "GetUser"),
-        _iam("ListEntitiesForPolicy", "PolicyRoles", _identity("role"), "GetRole"),
-    ],
-    ("organizations", "ListAccounts"): [_accounts("ListAccounts", "Accounts")],
-    ("organizations", "ListAccountsForParent"): [_accounts("ListAccountsForParent", "Accounts")],
-    ("organizations", "ListChildren"): [_accounts("ListChildren", "Children")],
-    ("organizations", "ListCreateAccountStatus"): [
-        _accounts("ListCreateAccountStatus", "CreateAccountStatuses", "AccountId")
-    ],
-}
+    return dict(listed)
+
+
+LISTED = _listed()
 """By service and operation."""
 
 DELETED: Mapping[tuple[str, str], DeletedMembers] = {

@@ -65,9 +65,9 @@ def _encryption(_request: Request, _context: RequestContext) -> Response:
 
 
 def _put_encryption(request: Request, _context: RequestContext) -> Response:
-    wanted = request["DataCatalogEncryptionSettings"]
-    mode = (wanted.get("EncryptionAtRest") or {}).get("CatalogEncryptionMode", "DISABLED")
-    passwords = (wanted.get("ConnectionPasswordEncryption") or {}).get("ReturnConnectionPasswordEncrypted")
+    settings = request["DataCatalogEncryptionSettings"]
+    mode = (settings.get("EncryptionAtRest") or {}).get("CatalogEncryptionMode", "DISABLED")
+    passwords = (settings.get("ConnectionPasswordEncryption") or {}).get("ReturnConnectionPasswordEncrypted")
     if mode != "DISABLED" or passwords:
         raise InvalidInput(
             f"Encryption of the catalog by KMS (CatalogEncryptionMode {mode}) is not supported by Penstock.",

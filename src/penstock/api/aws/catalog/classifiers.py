@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from penstock.api.aws.protocol.handlers import call, listing, under
 from penstock.api.aws.protocol.operations import OperationSet, RequestContext
 from penstock.api.aws.protocol.values import Request, Response
 from penstock.crawl.classifiers.model import Classifier, ClassifierKind
@@ -10,50 +11,37 @@ from penstock.errors import InvalidInput
 
 __all__ = ["operations"]
 
-_PAGE = 100
 _TYPES: dict[str, ClassifierKind] = {
     "GrokClassifier": "grok",
     "XMLClassifier": "xml",
     "JsonClassifier": "json",
     "CsvClassifier": "csv",
 }
-_MEMBERS = {kind: member for member, kind in _TYPES.items()}
+_MEMBERS = {classifier_type: member for member, classifier_type in _TYPES.items()}
 
 
 def operations(service: ClassifierService) -> OperationSet:
     """Return every operation of Glue on classifiers, which ``service`` answers."""
 
     def create(request: Request, _context: RequestContext) -> Response:
-        service.create(*_wanted(request))
+        service.create(*_classifier(request))
         return {}
 
     def update(request: Request, _context: RequestContext) -> Response:
-        service.update(*_wanted(request))
+        service.update(*_classifier(request))
         return {}
-
-    def delete(request: Request, _context: RequestContext) -> Response:
-        service.delete(request["Name"])
-        return {}
-
-    def get(request: Request, _context: RequestContext) -> Response:
-        return {"Classifier": _shape(service.get(request["Name"]))}
-
-    def get_all(request: Request, _context: RequestContext) -> Response:
-        page = service.page(limit=request.get("MaxResults") or _PAGE, token=request.get("NextToken"))
-        token = {"NextToken": page.next_token} if page.next_token else {}
-        return {"Classifiers": [_shape(item) for item in page.items], **token}
 
     handlers = {
         "CreateClassifier": create,
         "UpdateClassifier": update,
-        "DeleteClassifier": delete,
-        "GetClassifier": get,
-        "GetClassifiers": get_all,
+        "DeleteClassifier": call(service.delete, "Name"),
+        "GetClassifier": call(service.get, "Name", answer=under("Classifier", _shape)),
+        "GetClassifiers": listing("Classifiers", _shape, service.page),
     }
     return OperationSet(service="glue", handlers=handlers)
 
 
-def _wanted(request: Request) -> tuple[str, ClassifierKind, dict[str, Any]]:
+def _classifier(request: Request) -> tuple[str, ClassifierKind, dict[str, Any]]:
     members = [member for member in _TYPES if request.get(member) is not None]
     if len(members) != 1:
         raise InvalidInput(f"The request has {len(members)} classifiers.", remedy=f"Give one of {', '.join(_TYPES)}.")

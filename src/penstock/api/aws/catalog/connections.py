@@ -6,7 +6,8 @@ from typing import Any
 
 from penstock.api.aws.catalog.operations import own_catalog
 from penstock.api.aws.catalog.shapes import error_detail
-from penstock.api.aws.protocol.operations import OperationSet, RequestContext
+from penstock.api.aws.protocol.handlers import call, paged
+from penstock.api.aws.protocol.operations import Handler, OperationSet, RequestContext
 from penstock.api.aws.protocol.values import Request, Response
 from penstock.catalog.connections import Connection, ConnectionService, without_passwords
 from penstock.errors import PenstockError
@@ -19,58 +20,44 @@ _EPOCH = datetime.fromtimestamp(0, UTC)
 
 def operations(service: ConnectionService) -> OperationSet:
     """Return every operation of Glue on connections that ``service`` answers."""
-    handlers = _Handlers(service)
-    named = {
-        "CreateConnection": handlers.create,
-        "GetConnection": handlers.get,
-        "GetConnections": handlers.list,
-        "UpdateConnection": handlers.update,
-        "DeleteConnection": handlers.delete,
-        "BatchDeleteConnection": handlers.delete_several,
-    }
-    return OperationSet(service="glue", handlers={name: own_catalog(item) for name, item in named.items()})
 
-
-class _Handlers:
-    def __init__(self, service: ConnectionService) -> None:
-        self._service = service
-
-    def create(self, request: Request, context: RequestContext) -> Response:
-        wanted = _wanted(request["ConnectionInput"], context)
-        self._service.create(replace(wanted, tags=request.get("Tags") or {}))
+    def create(request: Request, context: RequestContext) -> Response:
+        service.create(replace(_connection(request, context), tags=request.get("Tags") or {}))
         return {"CreateConnectionStatus": "READY"}
 
-    def get(self, request: Request, _context: RequestContext) -> Response:
-        return {"Connection": _shape(self._service.get(request["Name"]), request)}
+    def get(request: Request, _context: RequestContext) -> Response:
+        return {"Connection": _shape(service.get(request["Name"]), request)}
 
-    def list(self, request: Request, _context: RequestContext) -> Response:
-        page = self._service.page(limit=request.get("MaxResults") or _PAGE, token=request.get("NextToken"))
-        wanted = request.get("Filter") or {}
-        connections = [item for item in page.items if _matches(item, wanted)]
-        token = {"NextToken": page.next_token} if page.next_token else {}
-        return {"ConnectionList": [_shape(connection, request) for connection in connections], **token}
+    def list_all(request: Request, _context: RequestContext) -> Response:
+        page = service.page(limit=request.get("MaxResults") or _PAGE, token=request.get("NextToken"))
+        criteria = request.get("Filter") or {}
+        matches = [connection for connection in page.items if _matches(connection, criteria)]
+        return paged(page, ConnectionList=[_shape(connection, request) for connection in matches])
 
-    def update(self, request: Request, context: RequestContext) -> Response:
-        self._service.update(request["Name"], _wanted(request["ConnectionInput"], context))
-        return {}
-
-    def delete(self, request: Request, _context: RequestContext) -> Response:
-        self._service.delete(request["ConnectionName"])
-        return {}
-
-    def delete_several(self, request: Request, _context: RequestContext) -> Response:
+    def delete_several(request: Request, _context: RequestContext) -> Response:
         deleted: list[str] = []
         failed: dict[str, Any] = {}
         for name in dict.fromkeys(request["ConnectionNameList"]):
             try:
-                self._service.delete(name)
+                service.delete(name)
                 deleted.append(name)
             except PenstockError as error:
                 failed[name] = error_detail(error)
         return {"Succeeded": deleted, "Errors": failed}
 
+    handlers: dict[str, Handler] = {
+        "CreateConnection": create,
+        "GetConnection": get,
+        "GetConnections": list_all,
+        "UpdateConnection": call(service.update, "Name", _connection),
+        "DeleteConnection": call(service.delete, "ConnectionName"),
+        "BatchDeleteConnection": delete_several,
+    }
+    return OperationSet(service="glue", handlers={name: own_catalog(handler) for name, handler in handlers.items()})
 
-def _wanted(shape: Request, context: RequestContext) -> Connection:
+
+def _connection(request: Request, context: RequestContext) -> Connection:
+    shape = request["ConnectionInput"]
     return Connection(
         name=shape["Name"],
         type=shape["ConnectionType"],
@@ -84,12 +71,11 @@ def _wanted(shape: Request, context: RequestContext) -> Connection:
     )
 
 
-def _matches(connection: Connection, wanted: Request) -> bool:
-    connection_type, criteria = wanted.get("ConnectionType"), wanted.get("MatchCriteria") or ()
-    if wanted.get("ConnectionSchemaVersion") not in {None, 1}:
-        return False
-    return (connection_type is None or connection_type == connection.type) and set(criteria) <= set(
-        connection.match_criteria
+def _matches(connection: Connection, criteria: Request) -> bool:
+    return (
+        criteria.get("ConnectionSchemaVersion") in {None, 1}
+        and criteria.get("ConnectionType") in {None, connection.type}
+        and set(criteria.get("MatchCriteria") or ()) <= set(connection.match_criteria)
     )
 
 

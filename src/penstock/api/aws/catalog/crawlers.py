@@ -9,19 +9,18 @@ from typing import Any
 from penstock.api.aws.catalog.crawl_targets import other_shapes, other_targets
 from penstock.api.aws.catalog.crawls import history_handlers, schedule_handlers, starter_of
 from penstock.api.aws.catalog.operations import own_catalog
+from penstock.api.aws.protocol.handlers import batch_get, call, listing, paged, under
 from penstock.api.aws.protocol.operations import Handler, OperationSet, RequestContext
 from penstock.api.aws.protocol.values import Request, Response
-from penstock.crawl.errors import CrawlerNotFound
 from penstock.crawl.model import Crawler, LastCrawl, S3Target, SchemaChangePolicy
 from penstock.crawl.service import CrawlService
 from penstock.errors import InvalidInput
-from penstock.paging import Page
 
 __all__ = ["operations"]
 
 _PAGE = 100
 _EPOCH = datetime.fromtimestamp(0, UTC)
-_KEPT = ("LineageConfiguration",)
+_STORED_WHOLE = ("LineageConfiguration",)
 
 
 def operations(service: CrawlService, *, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> OperationSet:
@@ -37,77 +36,51 @@ def _writers(service: CrawlService) -> dict[str, Handler]:
             role=request["Role"],
             creation_time=_EPOCH,
             last_updated=_EPOCH,
-            starter=starter_of(context),
+            starter=starter_of(request, context),
         )
         service.create(replace(_changed(blank, request), tags=request.get("Tags") or {}))
         return {}
 
     def update(request: Request, context: RequestContext) -> Response:
-        starter = starter_of(context)
+        starter = starter_of(request, context)
         service.update(request["Name"], lambda crawler: replace(_changed(crawler, request), starter=starter))
-        return {}
-
-    def delete(request: Request, _context: RequestContext) -> Response:
-        service.delete(request["Name"])
-        return {}
-
-    def start(request: Request, context: RequestContext) -> Response:
-        service.start(request["Name"], starter=starter_of(context))
-        return {}
-
-    def stop(request: Request, _context: RequestContext) -> Response:
-        service.stop(request["Name"])
         return {}
 
     return {
         "CreateCrawler": own_catalog(create),
         "UpdateCrawler": own_catalog(update),
-        "DeleteCrawler": delete,
-        "StartCrawler": start,
-        "StopCrawler": stop,
+        "DeleteCrawler": call(service.delete, "Name"),
+        "StartCrawler": call(service.start, "Name", starter=starter_of),
+        "StopCrawler": call(service.stop, "Name"),
     }
 
 
 def _readers(service: CrawlService, now: Callable[[], datetime]) -> dict[str, Handler]:
-    def get(request: Request, _context: RequestContext) -> Response:
-        return {"Crawler": _shape(service.get(request["Name"]), now())}
+    def shape(crawler: Crawler) -> dict[str, Any]:
+        return _shape(crawler, now())
 
-    def get_all(request: Request, _context: RequestContext) -> Response:
+    def metrics(crawler: Crawler) -> dict[str, Any]:
+        return _metrics(crawler, now())
+
+    def list_names(request: Request, _context: RequestContext) -> Response:
+        tags = dict(request.get("Tags") or {}).items()
         page = service.page(limit=request.get("MaxResults") or _PAGE, token=request.get("NextToken"))
-        return _page("Crawlers", [_shape(item, now()) for item in page.items], page)
+        return paged(page, CrawlerNames=[crawler.name for crawler in page.items if tags <= dict(crawler.tags).items()])
 
-    def names(request: Request, _context: RequestContext) -> Response:
-        wanted = dict(request.get("Tags") or {}).items()
-        page = service.page(limit=request.get("MaxResults") or _PAGE, token=request.get("NextToken"))
-        return _page("CrawlerNames", [item.name for item in page.items if wanted <= dict(item.tags).items()], page)
+    all_metrics = listing("CrawlerMetricsList", metrics, service.page, size=_PAGE)
 
-    def get_several(request: Request, _context: RequestContext) -> Response:
-        crawlers: list[dict[str, Any]] = []
-        missing: list[str] = []
-        for name in dict.fromkeys(request["CrawlerNames"]):
-            try:
-                crawlers.append(_shape(service.get(name), now()))
-            except CrawlerNotFound:
-                missing.append(name)
-        return {"Crawlers": crawlers, "CrawlersNotFound": missing}
-
-    def metrics(request: Request, _context: RequestContext) -> Response:
-        if wanted := request.get("CrawlerNameList"):
-            return {"CrawlerMetricsList": [_metrics(service.get(name), now()) for name in wanted]}
-        page = service.page(limit=request.get("MaxResults") or _PAGE, token=request.get("NextToken"))
-        return _page("CrawlerMetricsList", [_metrics(item, now()) for item in page.items], page)
+    def get_metrics(request: Request, context: RequestContext) -> Response:
+        if names := request.get("CrawlerNameList"):
+            return {"CrawlerMetricsList": [metrics(service.get(name)) for name in names]}
+        return all_metrics(request, context)
 
     return {
-        "GetCrawler": get,
-        "GetCrawlers": get_all,
-        "ListCrawlers": names,
-        "BatchGetCrawlers": get_several,
-        "GetCrawlerMetrics": metrics,
+        "GetCrawler": call(service.get, "Name", answer=under("Crawler", shape)),
+        "GetCrawlers": listing("Crawlers", shape, service.page, size=_PAGE),
+        "ListCrawlers": list_names,
+        "BatchGetCrawlers": batch_get("Crawlers", shape, service.get, "CrawlerNames", missing="CrawlersNotFound"),
+        "GetCrawlerMetrics": get_metrics,
     }
-
-
-def _page(member: str, items: list[Any], page: Page[Crawler]) -> Response:
-    return {member: items, "NextToken": page.next_token} if page.next_token else {member: items}
 
 
 def _changed(crawler: Crawler, request: Request) -> Crawler:
@@ -139,7 +112,7 @@ def _changed(crawler: Crawler, request: Request) -> Crawler:
             update=policy.get("UpdateBehavior", crawler.policy.update),
             delete=policy.get("DeleteBehavior", crawler.policy.delete),
         )
-    extra = {**crawler.extra, **{member: request[member] for member in _KEPT if member in request}}
+    extra = {**crawler.extra, **{member: request[member] for member in _STORED_WHOLE if member in request}}
     return replace(crawler, **changes, extra=extra)
 
 

@@ -1,10 +1,12 @@
 """Glue's operations on crawlers' schedules and on their latest crawls."""
 
 import json
+import operator
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from penstock.api.aws.protocol.handlers import call, member
 from penstock.api.aws.protocol.operations import Handler, RequestContext
 from penstock.api.aws.protocol.values import Request, Response, present
 from penstock.crawl.access import Starter
@@ -16,18 +18,14 @@ __all__ = ["history_handlers", "schedule_handlers", "starter_of"]
 
 _STATES = {"SUCCEEDED": "COMPLETED", "CANCELLED": "STOPPED", "FAILED": "FAILED"}
 _COMPARISONS: Mapping[str, Callable[[Any, Any], bool]] = {
-    "GT": lambda one, other: one > other,
-    "GE": lambda one, other: one >= other,
-    "LT": lambda one, other: one < other,
-    "LE": lambda one, other: one <= other,
-    "EQ": lambda one, other: one == other,
-    "NE": lambda one, other: one != other,
+    **{"GT": operator.gt, "GE": operator.ge, "LT": operator.lt},
+    **{"LE": operator.le, "EQ": operator.eq, "NE": operator.ne},
 }
 _TIMES = {"START_TIME": "StartTime", "END_TIME": "EndTime"}
 _TEXTS = {"CRAWL_ID": "CrawlId", "STATE": "State"}
 
 
-def starter_of(context: RequestContext) -> Starter:
+def starter_of(_request: Request, context: RequestContext) -> Starter:
     """Return who sends the request, for the crawls that it starts."""
     return Starter(
         caller=context.caller,
@@ -40,20 +38,12 @@ def starter_of(context: RequestContext) -> Starter:
 
 def schedule_handlers(service: CrawlService) -> dict[str, Handler]:
     """Return the handlers of schedules by operation name."""
-
-    def update(request: Request, context: RequestContext) -> Response:
-        service.set_schedule(request["CrawlerName"], request.get("Schedule"), starter=starter_of(context))
-        return {}
-
-    def start(request: Request, context: RequestContext) -> Response:
-        service.start_schedule(request["CrawlerName"], starter=starter_of(context))
-        return {}
-
-    def stop(request: Request, _context: RequestContext) -> Response:
-        service.stop_schedule(request["CrawlerName"])
-        return {}
-
-    return {"UpdateCrawlerSchedule": update, "StartCrawlerSchedule": start, "StopCrawlerSchedule": stop}
+    name, schedule = "CrawlerName", member("Schedule", default=None)
+    return {
+        "UpdateCrawlerSchedule": call(service.set_schedule, name, schedule, starter=starter_of),
+        "StartCrawlerSchedule": call(service.start_schedule, name, starter=starter_of),
+        "StopCrawlerSchedule": call(service.stop_schedule, name),
+    }
 
 
 def history_handlers(service: CrawlService) -> dict[str, Handler]:
@@ -93,7 +83,7 @@ def _summary(tally: Tally) -> str:
     counts = {"ADD": tally.tables_created, "UPDATE": tally.tables_updated, "DELETE": tally.tables_deleted}
     for change, count in counts.items():
         if count:
-            names = [name for item, name in tally.changes if item == change]
+            names = [name for made, name in tally.changes if made == change]
             tables[change] = {"Count": count, "Details": {"names": names}}
     partitions = {"ADD": tally.partitions_added, "DELETE": tally.partitions_deleted}
     return json.dumps(
@@ -101,10 +91,10 @@ def _summary(tally: Tally) -> str:
     )
 
 
-def _filter(wanted: Request) -> Callable[[Mapping[str, Any]], bool]:
+def _filter(criterion: Request) -> Callable[[Mapping[str, Any]], bool]:
     """Return the test of a CrawlsFilter over shapes of crawls."""
-    field, text = wanted.get("FieldName", ""), wanted.get("FieldValue", "")
-    compare = _COMPARISONS[wanted.get("FilterOperator", "EQ")]
+    field, text = criterion.get("FieldName", ""), criterion.get("FieldValue", "")
+    compare = _COMPARISONS[criterion.get("FilterOperator", "EQ")]
     if field in _TEXTS:
         return lambda shape: compare(shape[_TEXTS[field]], text)
     if field not in _TIMES:

@@ -8,12 +8,13 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
+from penstock.api.aws.protocol.handlers import call, paged
 from penstock.api.aws.protocol.operations import Handler, OperationSet, RequestContext
 from penstock.api.aws.protocol.values import Request, Response, present
 from penstock.catalog.service import CatalogService
 from penstock.errors import AlreadyExists, NotFound
 from penstock.glue.quality.parsing import parse
-from penstock.paging import page
+from penstock.paging import page_of
 from penstock.statements.resources import AccountResource, ResourceKind, ResourceStore
 from penstock.tags import changed_tags, check_tags
 
@@ -75,8 +76,8 @@ class DataQualityRulesets:
         )
         if self._store.add(_KIND, ruleset, limit=_MAX_RULESETS):
             return
-        known = self.get(ruleset.name)
-        if ruleset.token is None or (known.token, known.ruleset) != (ruleset.token, ruleset.ruleset):
+        stored = self.get(ruleset.name)
+        if ruleset.token is None or (stored.token, stored.ruleset) != (ruleset.token, ruleset.ruleset):
             raise AlreadyExists(f"Data quality ruleset {ruleset.name[:100]} already exists.")
 
     def get(self, name: str) -> StoredRuleset:
@@ -87,7 +88,7 @@ class DataQualityRulesets:
         return ruleset
 
     def update(self, name: str, *, ruleset: str | None, description: str | None) -> StoredRuleset:
-        """Replace what is given; raise InvalidInput, NotFound."""
+        """Replace the rules, the description or both; raise InvalidInput, NotFound."""
         rules = None if ruleset is None else _count(ruleset)
 
         def change(old: StoredRuleset) -> StoredRuleset:
@@ -142,29 +143,18 @@ def operations(rulesets: DataQualityRulesets) -> OperationSet:
         ruleset = rulesets.update(request["Name"], ruleset=request.get("Ruleset"), description=about)
         return present(Name=ruleset.name, Description=ruleset.description, Ruleset=ruleset.ruleset)
 
-    def delete(request: Request, _context: RequestContext) -> Response:
-        rulesets.delete(request["Name"])
-        return {}
-
-    def every(request: Request, _context: RequestContext) -> Response:
-        chosen = [stored_ruleset for stored_ruleset in rulesets.list() if _fits(stored_ruleset, request)]
-
-        def read(after: str | None, count: int) -> list[StoredRuleset]:
-            return [stored_ruleset for stored_ruleset in chosen if after is None or stored_ruleset.name > after][:count]
-
+    def list_all(request: Request, _context: RequestContext) -> Response:
+        chosen = [ruleset for ruleset in rulesets.list() if _fits(ruleset, request)]
         limit = request.get("MaxResults") or _PAGE
-        rulesets_page = page(
-            "rulesets", request.get("NextToken"), limit, read, lambda stored_ruleset: stored_ruleset.name, kind=str
-        )
-        shapes = [{**_shape(item), "RuleCount": item.rules} for item in rulesets_page.items]
-        return present(Rulesets=shapes, NextToken=rulesets_page.next_token)
+        page = page_of("rulesets", request.get("NextToken"), limit, chosen, lambda ruleset: ruleset.name)
+        return paged(page, Rulesets=[{**_shape(ruleset), "RuleCount": ruleset.rules} for ruleset in page.items])
 
     handlers: dict[str, Handler] = {
         "CreateDataQualityRuleset": create,
         "GetDataQualityRuleset": get,
         "UpdateDataQualityRuleset": update,
-        "DeleteDataQualityRuleset": delete,
-        "ListDataQualityRulesets": every,
+        "DeleteDataQualityRuleset": call(rulesets.delete, "Name"),
+        "ListDataQualityRulesets": list_all,
     }
     return OperationSet(service="glue", handlers=handlers)
 

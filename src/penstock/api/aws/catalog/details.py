@@ -1,13 +1,14 @@
 """Glue's operations on partition indexes, column statistics and user-defined functions."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from penstock.api.aws.catalog.shapes import error_detail
+from penstock.api.aws.protocol.handlers import call, member, under
 from penstock.api.aws.protocol.operations import Handler, RequestContext
 from penstock.api.aws.protocol.values import Request, Response
 from penstock.catalog.details import Body
 from penstock.catalog.indexes import PartitionIndex
-from penstock.catalog.model import Partition, Table
+from penstock.catalog.model import Column, Partition, Table
 from penstock.catalog.service import CatalogService
 
 __all__ = ["detail_handlers", "partition_index"]
@@ -39,30 +40,24 @@ def partition_index(shape: Request) -> PartitionIndex:
 
 
 def _indexes(service: CatalogService) -> dict[str, Handler]:
-    def table_of(request: Request) -> Table:
+    indexes = service.indexes
+
+    def table(request: Request, _context: RequestContext) -> Table:
         return service.table(request["DatabaseName"], request["TableName"])
 
-    def create(request: Request, _context: RequestContext) -> Response:
-        service.indexes.create(table_of(request), partition_index(request["PartitionIndex"]))
-        return {}
+    def index_shape(index: tuple[str, Sequence[Column]]) -> Response:
+        # Active at once, because no index is built.
+        name, keys = index
+        columns = [{"Name": key.name, "Type": key.type or "string"} for key in keys]
+        return {"IndexName": name, "Keys": columns, "IndexStatus": "ACTIVE"}
 
-    def get_all(request: Request, _context: RequestContext) -> Response:
-        # A table has at most three, which is one page. They are active at once, because no index is built.
-        indexes = [
-            {
-                "IndexName": name,
-                "Keys": [{"Name": key.name, "Type": key.type or "string"} for key in keys],
-                "IndexStatus": "ACTIVE",
-            }
-            for name, keys in service.indexes.list(table_of(request))
-        ]
-        return {"PartitionIndexDescriptorList": indexes}
-
-    def remove(request: Request, _context: RequestContext) -> Response:
-        service.indexes.delete(table_of(request), request["IndexName"])
-        return {}
-
-    return {"CreatePartitionIndex": create, "GetPartitionIndexes": get_all, "DeletePartitionIndex": remove}
+    # A table has at most three, which is one page.
+    answer = under("PartitionIndexDescriptorList", lambda stored: [index_shape(index) for index in stored])
+    return {
+        "CreatePartitionIndex": call(indexes.create, table, member("PartitionIndex", partition_index)),
+        "GetPartitionIndexes": call(indexes.list, table, answer=answer),
+        "DeletePartitionIndex": call(indexes.delete, table, "IndexName"),
+    }
 
 
 def _statistics(
@@ -94,10 +89,6 @@ def _statistics(
 def _functions(service: CatalogService) -> dict[str, Handler]:
     functions = service.functions
 
-    def create(request: Request, _context: RequestContext) -> Response:
-        functions.create(request["DatabaseName"], request["FunctionInput"])
-        return {}
-
     def get(request: Request, context: RequestContext) -> Response:
         database = request["DatabaseName"].lower()
         function = functions.get(database, request["FunctionName"])
@@ -114,20 +105,12 @@ def _functions(service: CatalogService) -> dict[str, Handler]:
         shapes = [_function(database, body, context) for database, body in functions_page.items]
         return {"UserDefinedFunctions": shapes, "NextToken": functions_page.next_token}
 
-    def update(request: Request, _context: RequestContext) -> Response:
-        functions.update(request["DatabaseName"], request["FunctionName"], request["FunctionInput"])
-        return {}
-
-    def remove(request: Request, _context: RequestContext) -> Response:
-        functions.delete(request["DatabaseName"], request["FunctionName"])
-        return {}
-
     return {
-        "CreateUserDefinedFunction": create,
+        "CreateUserDefinedFunction": call(functions.create, "DatabaseName", "FunctionInput"),
         "GetUserDefinedFunction": get,
         "GetUserDefinedFunctions": get_all,
-        "UpdateUserDefinedFunction": update,
-        "DeleteUserDefinedFunction": remove,
+        "UpdateUserDefinedFunction": call(functions.update, "DatabaseName", "FunctionName", "FunctionInput"),
+        "DeleteUserDefinedFunction": call(functions.delete, "DatabaseName", "FunctionName"),
     }
 
 

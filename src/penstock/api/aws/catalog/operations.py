@@ -1,4 +1,4 @@
-"""Glue's operations on databases, tables and table versions; those on partitions are in :mod:`.catalog_partitions`."""
+"""Glue's operations on databases, tables and table versions; those on partitions are in :mod:`.partitions`."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -9,18 +9,21 @@ from penstock.api.aws.catalog.iceberg import create_iceberg_table
 from penstock.api.aws.catalog.optimizers import optimizer_handlers
 from penstock.api.aws.catalog.partitions import partition_handlers
 from penstock.api.aws.catalog.shapes import database_input, database_shape, error_detail, table_input, table_shape
+from penstock.api.aws.protocol.handlers import call, member, paged
 from penstock.api.aws.protocol.operations import Handler, OperationSet, RequestContext
 from penstock.api.aws.protocol.values import Request, Response
+from penstock.catalog.inputs import TableInput
 from penstock.catalog.model import Table
 from penstock.catalog.service import CatalogService
 from penstock.catalog.table_search import Predicate, TableSearch
-from penstock.errors import InvalidInput, NotFound
+from penstock.errors import InvalidInput, NotFound, PenstockError
 from penstock.lake.iceberg.files import MetadataFiles
 
 __all__ = ["operations", "own_catalog"]
 
 _PAGE = 100  # CatalogGetterPageSize
 _SHARED = frozenset({"FOREIGN", "FEDERATED"})  # there are no databases or tables shared by other accounts or sources
+_DATABASE_ATTRIBUTES = {"NAME": "Name", "TARGET_DATABASE": "TargetDatabase"}
 _TABLE_ATTRIBUTES = {"NAME": "Name", "TABLE_TYPE": "TableType"}
 
 
@@ -51,10 +54,6 @@ def own_catalog(handler: Handler) -> Handler:
 
 
 def _database_handlers(service: CatalogService) -> dict[str, Handler]:
-    def create(request: Request, _context: RequestContext) -> Response:
-        service.create_database(database_input(request["DatabaseInput"]), tags=request.get("Tags"))
-        return {}
-
     def get(request: Request, context: RequestContext) -> Response:
         return {"Database": database_shape(service.database(request["Name"]), context.account)}
 
@@ -62,25 +61,16 @@ def _database_handlers(service: CatalogService) -> dict[str, Handler]:
         if request.get("ResourceShareType") in _SHARED:
             return {"DatabaseList": []}
         page = service.databases_page(limit=request.get("MaxResults") or _PAGE, token=request.get("NextToken"))
-        shapes = [database_shape(item, context.account) for item in page.items]
-        return _page(
-            "DatabaseList", _chosen(shapes, request, {"NAME": "Name", "TARGET_DATABASE": "TargetDatabase"}), page.next_token
-        )
+        shapes = [database_shape(database, context.account) for database in page.items]
+        return paged(page, DatabaseList=_chosen(shapes, request, _DATABASE_ATTRIBUTES))
 
-    def update(request: Request, _context: RequestContext) -> Response:
-        service.update_database(request["Name"], database_input(request["DatabaseInput"]))
-        return {}
-
-    def remove(request: Request, _context: RequestContext) -> Response:
-        service.delete_database(request["Name"])
-        return {}
-
+    database = member("DatabaseInput", database_input)
     return {
-        "CreateDatabase": create,
+        "CreateDatabase": call(service.create_database, database, tags=member("Tags", default=None)),
         "GetDatabase": get,
         "GetDatabases": get_all,
-        "UpdateDatabase": update,
-        "DeleteDatabase": remove,
+        "UpdateDatabase": call(service.update_database, "Name", database),
+        "DeleteDatabase": call(service.delete_database, "Name"),
     }
 
 
@@ -98,8 +88,8 @@ def _table_readers(service: CatalogService) -> dict[str, Handler]:
             token=request.get("NextToken"),
             expression=request.get("Expression"),
         )
-        shapes = [table_shape(item, context.account) for item in page.items]
-        return _page("TableList", _chosen(shapes, request, _TABLE_ATTRIBUTES), page.next_token)
+        shapes = [table_shape(table, context.account) for table in page.items]
+        return paged(page, TableList=_chosen(shapes, request, _TABLE_ATTRIBUTES))
 
     def search(request: Request, context: RequestContext) -> Response:
         if request.get("ResourceShareType") in _SHARED:
@@ -107,7 +97,7 @@ def _table_readers(service: CatalogService) -> dict[str, Handler]:
         page = service.search_page(
             _search(request), limit=request.get("MaxResults") or _PAGE, token=request.get("NextToken")
         )
-        return _page("TableList", [table_shape(item, context.account) for item in page.items], page.next_token)
+        return paged(page, TableList=[table_shape(table, context.account) for table in page.items])
 
     return {"GetTable": get, "GetTables": get_all, "SearchTables": search}
 
@@ -118,38 +108,33 @@ def _table_writers(service: CatalogService, files: MetadataFiles | None) -> dict
             create_iceberg_table(service, files, request, context)
             return {}
         indexes = [partition_index(index) for index in request.get("PartitionIndexes") or ()]
-        service.create_table(request["DatabaseName"], table_input(_given_table(request)), indexes=indexes)
+        service.create_table(request["DatabaseName"], _table_of(request), indexes=indexes)
         return {}
 
     def update(request: Request, _context: RequestContext) -> Response:
-        wanted = table_input(_given_table(request))
-        name = request.get("Name", wanted.name)
-        if name.lower() != wanted.name.lower():
+        table = _table_of(request)
+        name = request.get("Name", table.name)
+        if name.lower() != table.name.lower():
             raise InvalidInput(
-                f"Table {request['DatabaseName']}.{name} cannot be renamed to {wanted.name}.",
-                remedy=f"Create {wanted.name}, and delete {name}.",
+                f"Table {request['DatabaseName']}.{name} cannot be renamed to {table.name}.",
+                remedy=f"Create {table.name}, and delete {name}.",
             )
         service.update_table(
             request["DatabaseName"],
-            wanted,
+            table,
             version=request.get("VersionId"),
             skip_archive=bool(request.get("SkipArchive")),
         )
         return {}
 
-    def remove(request: Request, _context: RequestContext) -> Response:
-        service.delete_table(request["DatabaseName"], request["Name"])
-        return {}
-
-    def remove_several(request: Request, _context: RequestContext) -> Response:
-        failed = service.delete_tables(request["DatabaseName"], request["TablesToDelete"])
+    def errors(failed: Sequence[tuple[str, PenstockError]]) -> Response:
         return {"Errors": [{"TableName": name, "ErrorDetail": error_detail(error)} for name, error in failed]}
 
     return {
         "CreateTable": create,
         "UpdateTable": update,
-        "DeleteTable": remove,
-        "BatchDeleteTable": remove_several,
+        "DeleteTable": call(service.delete_table, "DatabaseName", "Name"),
+        "BatchDeleteTable": call(service.delete_tables, "DatabaseName", "TablesToDelete", answer=errors),
     }
 
 
@@ -165,11 +150,7 @@ def _version_handlers(service: CatalogService) -> dict[str, Handler]:
             limit=request.get("MaxResults") or _PAGE,
             token=request.get("NextToken"),
         )
-        return _page("TableVersions", [_version_shape(item, context) for item in page.items], page.next_token)
-
-    def remove(request: Request, _context: RequestContext) -> Response:
-        service.delete_table_version(request["DatabaseName"], request["TableName"], request["VersionId"])
-        return {}
+        return paged(page, TableVersions=[_version_shape(version, context) for version in page.items])
 
     def remove_several(request: Request, _context: RequestContext) -> Response:
         name = request["TableName"]
@@ -183,7 +164,7 @@ def _version_handlers(service: CatalogService) -> dict[str, Handler]:
     return {
         "GetTableVersion": get,
         "GetTableVersions": get_all,
-        "DeleteTableVersion": remove,
+        "DeleteTableVersion": call(service.delete_table_version, "DatabaseName", "TableName", "VersionId"),
         "BatchDeleteTableVersion": remove_several,
     }
 
@@ -206,25 +187,21 @@ def _version_shape(table: Table, context: RequestContext) -> dict[str, Any]:
     return {"Table": table_shape(table, context.account), "VersionId": table.version_id}
 
 
-def _given_table(request: Request) -> Request:
-    table: Request | None = request.get("TableInput")
-    if table is None:
+def _table_of(request: Request) -> TableInput:
+    shape: Request | None = request.get("TableInput")
+    if shape is None:
         raise InvalidInput("TableInput is missing.", remedy="Describe the table in TableInput.")
-    return table
+    return table_input(shape)
 
 
 def _chosen(shapes: Sequence[dict[str, Any]], request: Request, members: Mapping[str, str]) -> Sequence[Mapping[str, Any]]:
     """Return ``shapes`` with only the members that AttributesToGet asks for; names always stay."""
-    wanted = request.get("AttributesToGet")
-    if wanted and "LATEST_ICEBERG_METADATA" in wanted:
+    attributes = request.get("AttributesToGet")
+    if attributes and "LATEST_ICEBERG_METADATA" in attributes:
         raise InvalidInput(
             "AttributesToGet LATEST_ICEBERG_METADATA is not served.", remedy="Read the table with an Iceberg client."
         )
-    if not wanted or not set(wanted) <= set(members):
+    if not attributes or not set(attributes) <= set(members):
         return shapes
-    names = {"Name", "DatabaseName", *(members[item] for item in wanted)}
+    names = {"Name", "DatabaseName", *(members[attribute] for attribute in attributes)}
     return [{name: value for name, value in shape.items() if name in names} for shape in shapes]
-
-
-def _page(member: str, shapes: Sequence[Mapping[str, Any]], token: str | None) -> Response:
-    return {member: shapes, "NextToken": token} if token else {member: shapes}

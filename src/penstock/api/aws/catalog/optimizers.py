@@ -3,6 +3,7 @@
 from typing import Any
 
 from penstock.api.aws.catalog.shapes import error_detail
+from penstock.api.aws.protocol.handlers import call
 from penstock.api.aws.protocol.operations import Handler, RequestContext
 from penstock.api.aws.protocol.values import Request, Response
 from penstock.catalog.details import Body
@@ -17,40 +18,27 @@ def optimizer_handlers(service: CatalogService) -> dict[str, Handler]:
     """Return the handlers by operation name."""
     optimizers = service.optimizers
 
-    def table_of(request: Request) -> Table:
+    def table_of(request: Request, _context: RequestContext) -> Table:
         return service.table(request["DatabaseName"], request["TableName"])
 
-    def create(request: Request, _context: RequestContext) -> Response:
-        optimizers.create(table_of(request), request["Type"], request["TableOptimizerConfiguration"])
-        return {}
-
-    def get(request: Request, _context: RequestContext) -> Response:
-        table, optimizer_type = table_of(request), request["Type"]
+    def get(request: Request, context: RequestContext) -> Response:
+        table, optimizer_type = table_of(request, context), request["Type"]
         return {
             **_named(table, request["CatalogId"]),
             "TableOptimizer": _shape(optimizer_type, optimizers.get(table, optimizer_type)),
         }
 
-    def update(request: Request, _context: RequestContext) -> Response:
-        optimizers.update(table_of(request), request["Type"], request["TableOptimizerConfiguration"])
-        return {}
-
-    def remove(request: Request, _context: RequestContext) -> Response:
-        optimizer_type = request["Type"]
-        optimizers.delete(table_of(request), optimizer_type)
-        return {}
-
-    def runs(request: Request, _context: RequestContext) -> Response:
-        table = table_of(request)
+    def runs(request: Request, context: RequestContext) -> Response:
+        table = table_of(request, context)
         optimizers.get(table, request["Type"])
         # Penstock runs none by itself.
         return {**_named(table, request["CatalogId"]), "TableOptimizerRuns": []}
 
     return {
-        "CreateTableOptimizer": create,
+        "CreateTableOptimizer": call(optimizers.create, table_of, "Type", "TableOptimizerConfiguration"),
         "GetTableOptimizer": get,
-        "UpdateTableOptimizer": update,
-        "DeleteTableOptimizer": remove,
+        "UpdateTableOptimizer": call(optimizers.update, table_of, "Type", "TableOptimizerConfiguration"),
+        "DeleteTableOptimizer": call(optimizers.delete, table_of, "Type"),
         "ListTableOptimizerRuns": runs,
         "BatchGetTableOptimizer": _several(service),
     }
@@ -60,10 +48,8 @@ def _several(service: CatalogService) -> Handler:
     def one(entry: Request, context: RequestContext) -> dict[str, Any]:
         if entry.get("catalogId", context.account) != context.account:
             raise NotFound(f"Catalog {entry['catalogId']} not found.")
-        table, optimizer_type = (
-            service.table(entry.get("databaseName", ""), entry.get("tableName", "")),
-            entry.get("type", ""),
-        )
+        table = service.table(entry.get("databaseName", ""), entry.get("tableName", ""))
+        optimizer_type = entry.get("type", "")
         return _shape(optimizer_type, service.optimizers.get(table, optimizer_type))
 
     def get_several(request: Request, context: RequestContext) -> Response:

@@ -1,10 +1,14 @@
 """Glue's operations on partitions."""
 
+from collections.abc import Callable, Sequence
+
 from penstock.api.aws.catalog.shapes import error_detail, partition_input, partition_shape
+from penstock.api.aws.protocol.handlers import call, member, paged
 from penstock.api.aws.protocol.operations import Handler, RequestContext
 from penstock.api.aws.protocol.values import Request, Response
 from penstock.catalog.partitions.filters import Segment
 from penstock.catalog.service import CatalogService
+from penstock.errors import PenstockError
 
 __all__ = ["partition_handlers"]
 
@@ -13,7 +17,7 @@ _PAGE = 1_000  # PageSize
 
 def partition_handlers(service: CatalogService) -> dict[str, Handler]:
     """Return the handlers by operation name."""
-    return {**_readers(service), **_writers(service), **_batch_writers(service)}
+    return {**_readers(service), **_writers(service)}
 
 
 def _readers(service: CatalogService) -> dict[str, Handler]:
@@ -32,55 +36,35 @@ def _readers(service: CatalogService) -> dict[str, Handler]:
             segment=Segment(number=share["SegmentNumber"], total=share["TotalSegments"]) if share else None,
         )
         columns = not request.get("ExcludeColumnSchema")
-        shapes = [partition_shape(item, context.account, columns=columns) for item in page.items]
-        return {"Partitions": shapes, "NextToken": page.next_token} if page.next_token else {"Partitions": shapes}
+        shapes = [partition_shape(partition, context.account, columns=columns) for partition in page.items]
+        return paged(page, Partitions=shapes)
 
     def get_several(request: Request, context: RequestContext) -> Response:
-        wanted = [item["Values"] for item in request["PartitionsToGet"]]
-        partitions, unprocessed = service.partitions_by_values(request["DatabaseName"], request["TableName"], wanted)
-        shapes = [partition_shape(item, context.account) for item in partitions]
+        keys = [key["Values"] for key in request["PartitionsToGet"]]
+        partitions, unprocessed = service.partitions_by_values(request["DatabaseName"], request["TableName"], keys)
+        shapes = [partition_shape(partition, context.account) for partition in partitions]
         return {"Partitions": shapes, "UnprocessedKeys": [{"Values": list(values)} for values in unprocessed]}
 
     return {"GetPartition": get, "GetPartitions": get_all, "BatchGetPartition": get_several}
 
 
 def _writers(service: CatalogService) -> dict[str, Handler]:
-    def create(request: Request, _context: RequestContext) -> Response:
-        service.create_partition(request["DatabaseName"], request["TableName"], partition_input(request["PartitionInput"]))
-        return {}
-
-    def update(request: Request, _context: RequestContext) -> Response:
-        service.update_partition(
-            request["DatabaseName"],
-            request["TableName"],
-            request["PartitionValueList"],
-            partition_input(request["PartitionInput"]),
-        )
-        return {}
-
-    def remove(request: Request, _context: RequestContext) -> Response:
-        service.delete_partition(request["DatabaseName"], request["TableName"], request["PartitionValues"])
-        return {}
-
-    return {"CreatePartition": create, "UpdatePartition": update, "DeletePartition": remove}
+    place, partition = ("DatabaseName", "TableName"), member("PartitionInput", partition_input)
+    inputs = member("PartitionInputList", lambda shapes: [partition_input(shape) for shape in shapes])
+    updates = member(
+        "Entries",
+        lambda entries: [(entry["PartitionValueList"], partition_input(entry["PartitionInput"])) for entry in entries],
+    )
+    values = member("PartitionsToDelete", lambda entries: [entry["Values"] for entry in entries])
+    return {
+        "CreatePartition": call(service.create_partition, *place, partition),
+        "UpdatePartition": call(service.update_partition, *place, "PartitionValueList", partition),
+        "DeletePartition": call(service.delete_partition, *place, "PartitionValues"),
+        "BatchCreatePartition": call(service.create_partitions, *place, inputs, answer=_errors("PartitionValues")),
+        "BatchUpdatePartition": call(service.update_partitions, *place, updates, answer=_errors("PartitionValueList")),
+        "BatchDeletePartition": call(service.delete_partitions, *place, values, answer=_errors("PartitionValues")),
+    }
 
 
-def _batch_writers(service: CatalogService) -> dict[str, Handler]:
-    def create(request: Request, _context: RequestContext) -> Response:
-        wanted = [partition_input(input_) for input_ in request["PartitionInputList"]]
-        failed = service.create_partitions(request["DatabaseName"], request["TableName"], wanted)
-        return {"Errors": [{"PartitionValues": list(entry), "ErrorDetail": error_detail(error)} for entry, error in failed]}
-
-    def update(request: Request, _context: RequestContext) -> Response:
-        wanted = [(entry["PartitionValueList"], partition_input(entry["PartitionInput"])) for entry in request["Entries"]]
-        failed = service.update_partitions(request["DatabaseName"], request["TableName"], wanted)
-        return {
-            "Errors": [{"PartitionValueList": list(entry), "ErrorDetail": error_detail(error)} for entry, error in failed]
-        }
-
-    def remove(request: Request, _context: RequestContext) -> Response:
-        wanted = [item["Values"] for item in request["PartitionsToDelete"]]
-        failed = service.delete_partitions(request["DatabaseName"], request["TableName"], wanted)
-        return {"Errors": [{"PartitionValues": list(entry), "ErrorDetail": error_detail(error)} for entry, error in failed]}
-
-    return {"BatchCreatePartition": create, "BatchUpdatePartition": update, "BatchDeletePartition": remove}
+def _errors(name: str) -> Callable[[Sequence[tuple[Sequence[str], PenstockError]]], Response]:
+    return lambda failed: {"Errors": [{name: list(values), "ErrorDetail": error_detail(error)} for values, error in failed]}

@@ -1,10 +1,9 @@
 """IAM's operations on a whole account: aliases, counts, all entities at once, service-linked roles."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from penstock.access.entities import (
-    Entity,
     EntityKind,
     Group,
     Identity,
@@ -20,6 +19,7 @@ from penstock.access.identities.roles import Roles
 from penstock.access.keys import AccessStore
 from penstock.api.aws.iam.roles import role_shape
 from penstock.api.aws.iam.shapes import boundary_shape, document, named, paged, tags_shape
+from penstock.api.aws.protocol.handlers import account, call, member, under
 from penstock.api.aws.protocol.operations import Handler, RequestContext
 from penstock.api.aws.protocol.values import Request, present
 
@@ -54,18 +54,14 @@ def account_handlers(store: AccessStore, aliases: Aliases, roles: Roles, policie
 
 
 def _alias_handlers(aliases: Aliases) -> dict[str, Handler]:
-    def create(request: Request, context: RequestContext) -> Request:
-        aliases.create(context.account, request["AccountAlias"])
-        return {}
-
     def list_all(request: Request, context: RequestContext) -> Request:
         return paged(request, "aliases", "AccountAliases", aliases.list(context.account), key=str, shape=str)
 
-    def delete(request: Request, context: RequestContext) -> Request:
-        aliases.delete(context.account, request["AccountAlias"])
-        return {}
-
-    return {"CreateAccountAlias": create, "ListAccountAliases": list_all, "DeleteAccountAlias": delete}
+    return {
+        "CreateAccountAlias": call(aliases.create, account, "AccountAlias"),
+        "ListAccountAliases": list_all,
+        "DeleteAccountAlias": call(aliases.delete, account, "AccountAlias"),
+    }
 
 
 def _whole_account_handlers(store: AccessStore, policies: ManagedPolicies) -> dict[str, Handler]:
@@ -105,7 +101,7 @@ def _of_entity(described: _Described) -> tuple[str, dict[str, Any]]:
 
 
 def _details(store: AccessStore, policies: ManagedPolicies, account: str) -> list[_Described]:
-    """Return the kind, the ARN and what makes the shape of every entity."""
+    """Return the type, the ARN and what makes the shape of every entity."""
     profiles = [entity for entity in store.list_entities(EntityKind.PROFILE, account) if isinstance(entity, InstanceProfile)]
     usage = policies.usage(account)
     details: list[_Described] = []
@@ -151,7 +147,7 @@ def _identity_detail(identity: Identity, profiles: Sequence[InstanceProfile]) ->
 
 def _policy_detail(policy: ManagedPolicy, usage: PolicyUsage) -> dict[str, Any]:
     return present(
-        **_policy_names(policy),
+        **named("Policy", policy),
         DefaultVersionId=f"v{policy.default}",
         AttachmentCount=usage.attached.get(policy.arn, 0),
         PermissionsBoundaryUsageCount=usage.bounding.get(policy.arn, 0),
@@ -170,20 +166,7 @@ def _policy_detail(policy: ManagedPolicy, usage: PolicyUsage) -> dict[str, Any]:
     )
 
 
-def _policy_names(policy: Entity) -> Mapping[str, Any]:
-    return named("Policy", policy)
-
-
 def _linked_role_handlers(roles: Roles) -> dict[str, Handler]:
-    def create(request: Request, context: RequestContext) -> Request:
-        role = roles.create_linked(
-            context.account,
-            request["AWSServiceName"],
-            suffix=request.get("CustomSuffix", ""),
-            description=request.get("Description"),
-        )
-        return {"Role": role_shape(role)}
-
     def delete(request: Request, context: RequestContext) -> Request:
         role = roles.delete_linked(context.account, request["RoleName"])
         return {"DeletionTaskId": f"task{role.path}{role.name}/{role.id}"}
@@ -197,7 +180,14 @@ def _linked_role_handlers(roles: Roles) -> dict[str, Handler]:
         return {"Status": "SUCCEEDED" if deleted else "IN_PROGRESS"}
 
     return {
-        "CreateServiceLinkedRole": create,
+        "CreateServiceLinkedRole": call(
+            roles.create_linked,
+            account,
+            "AWSServiceName",
+            suffix=member("CustomSuffix", default=""),
+            description=member("Description", default=None),
+            answer=under("Role", role_shape),
+        ),
         "DeleteServiceLinkedRole": delete,
         "GetServiceLinkedRoleDeletionStatus": status,
     }

@@ -1,100 +1,58 @@
 """IAM's operations on managed policies and their versions."""
 
 import re
+from functools import partial
 from typing import Any
 
 from penstock.access.entities import Identity, ManagedPolicy, NoSuchEntity, PolicyVersion
 from penstock.access.identities.managed_policies import ManagedPolicies, PolicyUsage
-from penstock.api.aws.iam.shapes import document, named, paged, tags_of, tags_shape
+from penstock.api.aws.iam.shapes import PATH, document, named, paged, tag_handlers, tags_of, tags_shape
+from penstock.api.aws.protocol.handlers import account, call, member
 from penstock.api.aws.protocol.operations import Handler, RequestContext
 from penstock.api.aws.protocol.values import Request, present
 
 __all__ = ["policy_handlers"]
 
-_IDENTITY_KINDS = ("User", "Role", "Group")
+_IDENTITY_TYPES = ("User", "Role", "Group")
 _VERSION = re.compile(r"v([1-9]\d{0,8})", re.ASCII)
 
 
 def policy_handlers(policies: ManagedPolicies) -> dict[str, Handler]:
     """Return the handlers by operation name."""
-    served = _Policies(policies)
-    return {
-        "CreatePolicy": served.create,
-        "GetPolicy": served.get,
-        "ListPolicies": served.list,
-        "DeletePolicy": served.delete,
-        "CreatePolicyVersion": served.create_version,
-        "GetPolicyVersion": served.get_version,
-        "ListPolicyVersions": served.list_versions,
-        "SetDefaultPolicyVersion": served.set_default,
-        "DeletePolicyVersion": served.delete_version,
-        "ListEntitiesForPolicy": served.list_entities,
-        "TagPolicy": served.tag,
-        "UntagPolicy": served.untag,
-        "ListPolicyTags": served.list_tags,
-    }
 
-
-class _Policies:
-    def __init__(self, policies: ManagedPolicies) -> None:
-        self._policies = policies
-
-    def create(self, request: Request, context: RequestContext) -> Request:
-        policy = self._policies.create(
-            context.account,
-            request["PolicyName"],
-            request["PolicyDocument"],
-            path=request.get("Path", "/"),
-            description=request.get("Description"),
-            tags=tags_of(request),
-        )
-        return {"Policy": _shape(policy, None) | present(Tags=tags_shape(policy))}
-
-    def get(self, request: Request, context: RequestContext) -> Request:
-        policy = self._policies.get(context.account, request["PolicyArn"])
-        shape = _shape(policy, self._policies.usage(context.account))
+    def get(request: Request, context: RequestContext) -> Request:
+        policy = policies.get(context.account, request["PolicyArn"])
+        shape = _shape(policy, policies.usage(context.account))
         return {"Policy": shape | present(Description=policy.description, Tags=tags_shape(policy) or [])}
 
-    def list(self, request: Request, context: RequestContext) -> Request:
+    def list_all(request: Request, context: RequestContext) -> Request:
         scope = request.get("Scope", "All")
-        policies = self._policies.list(
+        listed = policies.list(
             context.account, local=scope != "AWS", aws=scope != "Local", path_prefix=request.get("PathPrefix", "/")
         )
-        usage = self._policies.usage(context.account)
+        usage = policies.usage(context.account)
         by = request.get("PolicyUsageFilter")
         attached = {
             *(usage.attached if by != "PermissionsBoundary" else ()),
             *(usage.bounding if by != "PermissionsPolicy" else ()),
         }
         if by is not None or request.get("OnlyAttached"):
-            policies = [policy for policy in policies if policy.arn in attached]
-        return paged(
-            request,
-            "policies",
-            "Policies",
-            policies,
-            key=lambda policy: policy.arn,
-            shape=lambda policy: _shape(policy, usage),
-        )
+            listed = [policy for policy in listed if policy.arn in attached]
+        shape = partial(_shape, usage=usage)
+        return paged(request, "policies", "Policies", listed, key=lambda policy: policy.arn, shape=shape)
 
-    def delete(self, request: Request, context: RequestContext) -> Request:
-        self._policies.delete(context.account, request["PolicyArn"])
-        return {}
-
-    def create_version(self, request: Request, context: RequestContext) -> Request:
+    def create_version(request: Request, context: RequestContext) -> Request:
         default = request.get("SetAsDefault", False)
-        version = self._policies.add_version(
-            context.account, request["PolicyArn"], request["PolicyDocument"], default=default
-        )
+        version = policies.add_version(context.account, request["PolicyArn"], request["PolicyDocument"], default=default)
         return {"PolicyVersion": _version(version, version.number if default else 0)}
 
-    def get_version(self, request: Request, context: RequestContext) -> Request:
-        policy = self._policies.get(context.account, request["PolicyArn"])
-        version = self._policies.version(context.account, policy.arn, _number(request))
+    def get_version(request: Request, context: RequestContext) -> Request:
+        policy = policies.get(context.account, request["PolicyArn"])
+        version = policies.version(context.account, policy.arn, _number(request, context))
         return {"PolicyVersion": _version(version, policy.default) | {"Document": document(version.document)}}
 
-    def list_versions(self, request: Request, context: RequestContext) -> Request:
-        policy = self._policies.get(context.account, request["PolicyArn"])
+    def list_versions(request: Request, context: RequestContext) -> Request:
+        policy = policies.get(context.account, request["PolicyArn"])
         return paged(
             request,
             f"versions:{policy.arn}",
@@ -104,49 +62,48 @@ class _Policies:
             shape=lambda version: _version(version, policy.default),
         )
 
-    def set_default(self, request: Request, context: RequestContext) -> Request:
-        self._policies.set_default(context.account, request["PolicyArn"], _number(request))
-        return {}
+    return {
+        "CreatePolicy": call(
+            policies.create,
+            account,
+            "PolicyName",
+            "PolicyDocument",
+            path=PATH,
+            description=member("Description", default=None),
+            tags=tags_of,
+            answer=lambda policy: {"Policy": _shape(policy, None) | present(Tags=tags_shape(policy))},
+        ),
+        "GetPolicy": get,
+        "ListPolicies": list_all,
+        "DeletePolicy": call(policies.delete, account, "PolicyArn"),
+        "CreatePolicyVersion": create_version,
+        "GetPolicyVersion": get_version,
+        "ListPolicyVersions": list_versions,
+        "SetDefaultPolicyVersion": call(policies.set_default, account, "PolicyArn", _number),
+        "DeletePolicyVersion": call(policies.delete_version, account, "PolicyArn", _number),
+        "ListEntitiesForPolicy": partial(_entities, policies),
+        **tag_handlers("Policy", "PolicyArn", policies.tag, policies.get),
+    }
 
-    def delete_version(self, request: Request, context: RequestContext) -> Request:
-        self._policies.delete_version(context.account, request["PolicyArn"], _number(request))
-        return {}
 
-    def tag(self, request: Request, context: RequestContext) -> Request:
-        self._policies.tag(context.account, request["PolicyArn"], add=tags_of(request))
-        return {}
-
-    def untag(self, request: Request, context: RequestContext) -> Request:
-        self._policies.tag(context.account, request["PolicyArn"], remove=request["TagKeys"])
-        return {}
-
-    def list_tags(self, request: Request, context: RequestContext) -> Request:
-        policy = self._policies.get(context.account, request["PolicyArn"])
-        tags = tags_shape(policy) or []
-        return paged(request, f"tags:{policy.arn}", "Tags", tags, key=lambda tag: tag["Key"], shape=dict)
-
-    def list_entities(self, request: Request, context: RequestContext) -> Request:
-        policy = self._policies.get(context.account, request["PolicyArn"])
-        by, only = request.get("PolicyUsageFilter"), request.get("EntityFilter")
-        identities: list[Identity] = []
-        if by != "PermissionsBoundary":
-            identities += self._policies.attached_identities(context.account, policy.arn)
-        if by != "PermissionsPolicy":
-            identities += [
-                principal for principal in self._policies.bounded(context.account, policy.arn) if principal not in identities
-            ]
-        prefix = request.get("PathPrefix", "/")
-        chosen = [
-            identity
-            for identity in identities
-            if identity.path.startswith(prefix) and only in (None, type(identity).__name__)
-        ]
-        page = paged(request, f"entities:{policy.arn}", "Entities", chosen, key=lambda identity: identity.arn, shape=_entity)
-        listed = page["Entities"]
-        return {**page} | {
-            f"Policy{entity_type}s": [shape for name, shape in listed if name == entity_type]
-            for entity_type in _IDENTITY_KINDS
-        }
+def _entities(policies: ManagedPolicies, request: Request, context: RequestContext) -> Request:
+    policy = policies.get(context.account, request["PolicyArn"])
+    by, only = request.get("PolicyUsageFilter"), request.get("EntityFilter")
+    identities: list[Identity] = []
+    if by != "PermissionsBoundary":
+        identities += policies.attached_identities(context.account, policy.arn)
+    if by != "PermissionsPolicy":
+        bounded = policies.bounded(context.account, policy.arn)
+        identities += [principal for principal in bounded if principal not in identities]
+    prefix = request.get("PathPrefix", "/")
+    chosen = [
+        identity for identity in identities if identity.path.startswith(prefix) and only in (None, type(identity).__name__)
+    ]
+    page = paged(request, f"entities:{policy.arn}", "Entities", chosen, key=lambda identity: identity.arn, shape=_entity)
+    return {**page} | {
+        f"Policy{entity_type}s": [shape for name, shape in page["Entities"] if name == entity_type]
+        for entity_type in _IDENTITY_TYPES
+    }
 
 
 def _entity(identity: Identity) -> tuple[str, dict[str, str]]:
@@ -174,7 +131,7 @@ def _version(version: PolicyVersion, default: int) -> dict[str, Any]:
     }
 
 
-def _number(request: Request) -> int:
+def _number(request: Request, _context: RequestContext) -> int:
     number = _VERSION.fullmatch(request["VersionId"])
     if number is None:
         raise NoSuchEntity(f"Policy {request['PolicyArn'][:400]} has no version {request['VersionId'][:60]}.")

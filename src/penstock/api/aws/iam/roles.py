@@ -4,64 +4,44 @@ from typing import Any
 
 from penstock.access.entities import Role
 from penstock.access.identities.roles import Roles
-from penstock.api.aws.iam.shapes import boundary_shape, document, named, paged, tags_of, tags_shape
-from penstock.api.aws.protocol.operations import Handler, RequestContext
-from penstock.api.aws.protocol.values import Request, present
+from penstock.api.aws.iam.shapes import PATH, boundary_shape, document, list_handler, named, tags_of, tags_shape
+from penstock.api.aws.protocol.handlers import account, call, member, under
+from penstock.api.aws.protocol.operations import Handler
+from penstock.api.aws.protocol.values import present
 
 __all__ = ["role_handlers", "role_shape"]
+
+_DESCRIPTION = member("Description", default=None)
 
 
 def role_handlers(roles: Roles) -> dict[str, Handler]:
     """Return the handlers by operation name."""
-
-    def create(request: Request, context: RequestContext) -> Request:
-        role = roles.create(
-            context.account,
-            request["RoleName"],
-            request["AssumeRolePolicyDocument"],
-            path=request.get("Path", "/"),
-            description=request.get("Description"),
-            max_session=request.get("MaxSessionDuration", 3600),
-            tags=tags_of(request),
-            boundary=request.get("PermissionsBoundary"),
-        )
-        return {"Role": _whole(role)}
-
-    def get(request: Request, context: RequestContext) -> Request:
-        return {"Role": _whole(roles.get(context.account, request["RoleName"]))}
-
-    def list_all(request: Request, context: RequestContext) -> Request:
-        listing = roles.list(context.account, request.get("PathPrefix", "/"))
-        return paged(request, "roles", "Roles", listing, key=lambda role: role.name.lower(), shape=role_shape)
-
-    def update(request: Request, context: RequestContext) -> Request:
-        roles.update(
-            context.account,
-            request["RoleName"],
-            description=request.get("Description"),
-            max_session=request.get("MaxSessionDuration"),
-        )
-        return {}
-
-    def describe(request: Request, context: RequestContext) -> Request:
-        return {"Role": _whole(roles.update(context.account, request["RoleName"], description=request["Description"]))}
-
-    def trust(request: Request, context: RequestContext) -> Request:
-        roles.trust(context.account, request["RoleName"], request["PolicyDocument"])
-        return {}
-
-    def delete(request: Request, context: RequestContext) -> Request:
-        roles.delete(context.account, request["RoleName"])
-        return {}
-
+    whole = under("Role", _whole)
     return {
-        "CreateRole": create,
-        "GetRole": get,
-        "ListRoles": list_all,
-        "UpdateRole": update,
-        "UpdateRoleDescription": describe,
-        "UpdateAssumeRolePolicy": trust,
-        "DeleteRole": delete,
+        "CreateRole": call(
+            roles.create,
+            account,
+            "RoleName",
+            "AssumeRolePolicyDocument",
+            path=PATH,
+            description=_DESCRIPTION,
+            max_session=member("MaxSessionDuration", default=3600),
+            tags=tags_of,
+            boundary=member("PermissionsBoundary", default=None),
+            answer=whole,
+        ),
+        "GetRole": call(roles.get, account, "RoleName", answer=whole),
+        "ListRoles": list_handler("Roles", roles.list, role_shape),
+        "UpdateRole": call(
+            roles.update,
+            account,
+            "RoleName",
+            description=_DESCRIPTION,
+            max_session=member("MaxSessionDuration", default=None),
+        ),
+        "UpdateRoleDescription": call(roles.update, account, "RoleName", description="Description", answer=whole),
+        "UpdateAssumeRolePolicy": call(roles.trust, account, "RoleName", "PolicyDocument"),
+        "DeleteRole": call(roles.delete, account, "RoleName"),
     }
 
 

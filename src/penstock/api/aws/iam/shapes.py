@@ -6,12 +6,16 @@ from urllib.parse import quote
 
 from penstock.access.entities import Entity, Principal
 from penstock.access.identities.tags import unique_tags
+from penstock.api.aws.protocol.handlers import account, call, member
+from penstock.api.aws.protocol.operations import Handler, RequestContext
 from penstock.api.aws.protocol.values import Request, present
-from penstock.paging import page
+from penstock.paging import page_of
 
-__all__ = ["boundary_shape", "document", "named", "paged", "tags_of", "tags_shape"]
+__all__ = ["PATH", "boundary_shape", "document", "list_handler", "named", "paged", "tag_handlers", "tags_of", "tags_shape"]
 
 T = TypeVar("T")
+E = TypeVar("E", bound=Entity)
+PATH = member("Path", default="/")
 _PAGE = 100
 
 
@@ -27,7 +31,7 @@ def boundary_shape(identity: Principal) -> dict[str, str] | None:
     return {"PermissionsBoundaryType": "Policy", "PermissionsBoundaryArn": identity.boundary}
 
 
-def tags_of(request: Request) -> dict[str, str]:
+def tags_of(request: Request, _context: RequestContext) -> dict[str, str]:
     """Return the tags of a request; raise :class:`~penstock.access.identities.tags.InvalidTags` if a key occurs twice."""
     return unique_tags((tag["Key"], tag["Value"]) for tag in request.get("Tags", ()))
 
@@ -35,6 +39,34 @@ def tags_of(request: Request) -> dict[str, str]:
 def tags_shape(entity: Entity) -> list[dict[str, str]] | None:
     """Return the tags of an entity; None if it has none."""
     return [{"Key": key, "Value": value} for key, value in sorted(entity.tags.items())] or None
+
+
+def list_handler(member: str, entities: Callable[[str, str], Sequence[E]], shape: Callable[[E], Any]) -> Handler:
+    """Return the listing of an account's entities below a path, by name; ``entities`` takes the account and the path."""
+
+    def handle(request: Request, context: RequestContext) -> Request:
+        rows = entities(context.account, request.get("PathPrefix", "/"))
+        return paged(request, member, member, rows, key=lambda entity: entity.name.lower(), shape=shape)
+
+    return handle
+
+
+def tag_handlers(noun: str, name: str, tag: Callable[..., Any], get: Callable[[str, str], Entity]) -> dict[str, Handler]:
+    """Return the three operations on the tags of entities, which requests name by the member ``name``.
+
+    ``tag`` and ``get`` take the account and the name.
+    """
+
+    def list_tags(request: Request, context: RequestContext) -> Request:
+        entity = get(context.account, request[name])
+        tags = tags_shape(entity) or []
+        return paged(request, f"tags:{entity.arn}", "Tags", tags, key=lambda pair: pair["Key"], shape=dict)
+
+    return {
+        f"Tag{noun}": call(tag, account, name, add=tags_of),
+        f"Untag{noun}": call(tag, account, name, remove="TagKeys"),
+        f"List{noun}Tags": list_tags,
+    }
 
 
 def named(entity_type: str, entity: Entity) -> dict[str, Any]:
@@ -49,14 +81,9 @@ def named(entity_type: str, entity: Entity) -> dict[str, Any]:
 
 
 def paged(
-    request: Request, listing: str, member: str, items: Sequence[T], *, key: Callable[[T], str], shape: Callable[[T], Any]
+    request: Request, listing: str, member: str, rows: Sequence[T], *, key: Callable[[T], str], shape: Callable[[T], Any]
 ) -> Request:
-    """Return the page of ``items``, in the order of ``key``, that the request's Marker and MaxItems ask for."""
-
-    def read(after: str | None, count: int) -> Sequence[T]:
-        return [item for item in items if after is None or key(item) > after][:count]
-
-    items = sorted(items, key=key)
-    one_page = page(listing, request.get("Marker"), request.get("MaxItems", _PAGE), read, key, kind=str)
-    shown = [shape(item) for item in one_page.items]
-    return present(**{member: shown}, IsTruncated=one_page.next_token is not None, Marker=one_page.next_token)
+    """Return the page of ``rows``, in the order of ``key``, that the request's Marker and MaxItems ask for."""
+    page = page_of(listing, request.get("Marker"), request.get("MaxItems", _PAGE), sorted(rows, key=key), key)
+    shapes = [shape(row) for row in page.items]
+    return present(**{member: shapes}, IsTruncated=page.next_token is not None, Marker=page.next_token)

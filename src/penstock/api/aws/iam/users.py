@@ -1,13 +1,15 @@
 """IAM's operations on users and access keys."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from penstock.access.entities import NoSuchEntity, User
 from penstock.access.identities.accounts import Accounts
 from penstock.access.identities.users import Users
 from penstock.access.keys import AccessKey
-from penstock.api.aws.iam.shapes import boundary_shape, named, paged, tags_of, tags_shape
+from penstock.api.aws.iam.shapes import PATH, boundary_shape, list_handler, named, paged, tags_of, tags_shape
+from penstock.api.aws.protocol.handlers import account, call, member, under
 from penstock.api.aws.protocol.operations import Handler, RequestContext
 from penstock.api.aws.protocol.values import Request, present
 from penstock.errors import InvalidInput
@@ -23,70 +25,42 @@ class NeedsUserName(InvalidInput):
 
 def user_handlers(users: Users, accounts: Accounts) -> dict[str, Handler]:
     """Return the handlers by operation name; ``accounts`` has the time at which an account's root was created."""
-    served = _Users(users, accounts)
-    return {
-        "CreateUser": served.create,
-        "GetUser": served.get,
-        "ListUsers": served.list,
-        "DeleteUser": served.delete,
-        "CreateAccessKey": served.create_key,
-        "ListAccessKeys": served.list_keys,
-        "UpdateAccessKey": served.update_key,
-        "DeleteAccessKey": served.delete_key,
-    }
 
-
-class _Users:
-    def __init__(self, users: Users, accounts: Accounts) -> None:
-        self._users = users
-        self._accounts = accounts
-
-    def create(self, request: Request, context: RequestContext) -> Request:
-        user = self._users.create(
-            context.account,
-            request["UserName"],
-            path=request.get("Path", "/"),
-            tags=tags_of(request),
-            boundary=request.get("PermissionsBoundary"),
-        )
-        return {"User": _whole(user)}
-
-    def get(self, request: Request, context: RequestContext) -> Request:
+    def get(request: Request, context: RequestContext) -> Request:
         caller = context.caller_or_root
         name = request.get("UserName") or caller.user_name
         if name is None and caller.is_root:
             # The root has neither a name nor a path.
-            created = self._accounts.get(caller.account).created
+            created = accounts.get(caller.account).created
             return {"User": {"UserId": caller.account, "Arn": caller.principal, "CreateDate": created}}
         if name is None:
             raise NeedsUserName("Must specify userName when calling with non-User credentials")
-        user = self._users.get(context.account, name)
-        return {"User": _whole(user)}
+        return {"User": _whole(users.get(context.account, name))}
 
-    def list(self, request: Request, context: RequestContext) -> Request:
-        users = self._users.list(context.account, request.get("PathPrefix", "/"))
-        return paged(request, "users", "Users", users, key=lambda user: user.name.lower(), shape=_user)
-
-    def delete(self, request: Request, context: RequestContext) -> Request:
-        self._users.delete(context.account, request["UserName"])
-        return {}
-
-    def create_key(self, request: Request, context: RequestContext) -> Request:
-        key = self._users.create_key(context.account, resolve_user(request, context))
-        return {"AccessKey": _key(key) | {"SecretAccessKey": key.secret_access_key}}
-
-    def list_keys(self, request: Request, context: RequestContext) -> Request:
-        keys = self._users.keys(context.account, resolve_user(request, context))
+    def list_keys(request: Request, context: RequestContext) -> Request:
+        keys = users.keys(context.account, resolve_user(request, context))
         return paged(request, "keys", "AccessKeyMetadata", keys, key=lambda key: key.access_key_id, shape=_key)
 
-    def update_key(self, request: Request, context: RequestContext) -> Request:
-        active = request["Status"] == "Active"
-        self._users.set_active(context.account, resolve_user(request, context), request["AccessKeyId"], active)
-        return {}
-
-    def delete_key(self, request: Request, context: RequestContext) -> Request:
-        self._users.delete_key(context.account, resolve_user(request, context), request["AccessKeyId"])
-        return {}
+    return {
+        "CreateUser": call(
+            users.create,
+            account,
+            "UserName",
+            path=PATH,
+            tags=tags_of,
+            boundary=member("PermissionsBoundary", default=None),
+            answer=under("User", _whole),
+        ),
+        "GetUser": get,
+        "ListUsers": list_handler("Users", users.list, partial(named, "User")),
+        "DeleteUser": call(users.delete, account, "UserName"),
+        "CreateAccessKey": call(users.create_key, account, resolve_user, answer=under("AccessKey", _new_key)),
+        "ListAccessKeys": list_keys,
+        "UpdateAccessKey": call(
+            users.set_active, account, resolve_user, "AccessKeyId", member("Status", lambda status: status == "Active")
+        ),
+        "DeleteAccessKey": call(users.delete_key, account, resolve_user, "AccessKeyId"),
+    }
 
 
 def resolve_user(request: Request, context: RequestContext) -> str | None:
@@ -101,20 +75,19 @@ def resolve_user(request: Request, context: RequestContext) -> str | None:
     return own
 
 
-def _user(user: User) -> dict[str, Any]:
-    """Return the members that every answer has of a user."""
-    return named("User", user)
-
-
 def _whole(user: User) -> dict[str, Any]:
     """Return the user's members in the answers of CreateUser and GetUser."""
-    return _user(user) | present(PermissionsBoundary=boundary_shape(user), Tags=tags_shape(user))
+    return named("User", user) | present(PermissionsBoundary=boundary_shape(user), Tags=tags_shape(user))
 
 
 def _key(key: AccessKey) -> dict[str, Any]:
     name = key.principal.rpartition("/")[2] if "/" in key.principal else None
     status = "Active" if key.active else "Inactive"
     return present(UserName=name, AccessKeyId=key.access_key_id, Status=status, CreateDate=key.created)
+
+
+def _new_key(key: AccessKey) -> dict[str, Any]:
+    return _key(key) | {"SecretAccessKey": key.secret_access_key}
 
 
 _LISTS: Mapping[str, str] = {
@@ -156,5 +129,4 @@ def other_credential_handlers(users: Users) -> dict[str, Handler]:
 
 
 def _empty_page(request: Request, member: str) -> Request:
-    none: list[str] = []
-    return paged(request, member, member, none, key=str, shape=str)
+    return paged(request, member, member, list[str](), key=str, shape=str)

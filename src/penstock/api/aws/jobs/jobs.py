@@ -1,12 +1,12 @@
 """Glue's operations on jobs."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from penstock.api.aws.jobs.shapes import PAGE, paged, wanted
-from penstock.api.aws.protocol.operations import Handler, OperationSet, RequestContext
-from penstock.api.aws.protocol.values import Request, Response, present
-from penstock.errors import NotFound
+from penstock.api.aws.jobs.shapes import PAGE, chosen
+from penstock.api.aws.protocol.handlers import batch_get, call, listing, member, paged, under
+from penstock.api.aws.protocol.operations import OperationSet, RequestContext
+from penstock.api.aws.protocol.values import Request, Response
 from penstock.jobs.definitions import JobService
 from penstock.jobs.model import Job
 
@@ -19,64 +19,44 @@ _SETTINGS = (
     *("MaxCapacity", "SecurityConfiguration", "NotificationProperty", "GlueVersion", "NumberOfWorkers", "WorkerType"),
     *("ExecutionClass",),
 )
-_COMMAND = ("Name", "ScriptLocation", "PythonVersion")
+# Members of the structures among them.
+_PARTS: Mapping[str, Sequence[str]] = {
+    "Command": ("Name", "ScriptLocation", "PythonVersion"),
+    "ExecutionProperty": ("MaxConcurrentRuns",),
+    "Connections": ("Connections",),
+    "NotificationProperty": ("NotifyDelayAfter",),
+}
 
 
 def operations(service: JobService) -> OperationSet:
     """Return every operation of Glue on jobs that ``service`` answers."""
-    return OperationSet(service="glue", handlers={**_writers(service), **_readers(service)})
 
-
-def _writers(service: JobService) -> dict[str, Handler]:
     def create(request: Request, _context: RequestContext) -> Response:
         service.create(request["Name"], _settings(request), request.get("Tags") or {})
         return {"Name": request["Name"]}
 
-    def update(request: Request, _context: RequestContext) -> Response:
-        service.update(request["JobName"], _settings(request["JobUpdate"]))
-        return {"JobName": request["JobName"]}
-
-    def delete(request: Request, _context: RequestContext) -> Response:
-        service.delete(request["JobName"])
-        return {"JobName": request["JobName"]}
-
-    return {"CreateJob": create, "UpdateJob": update, "DeleteJob": delete}
-
-
-def _readers(service: JobService) -> dict[str, Handler]:
-    def get(request: Request, _context: RequestContext) -> Response:
-        return {"Job": _shape(service.get(request["JobName"]))}
-
-    def get_all(request: Request, _context: RequestContext) -> Response:
-        page = service.page(limit=request.get("MaxResults") or PAGE, token=request.get("NextToken"))
-        return paged(page, Jobs=[_shape(item) for item in page.items])
-
     def names(request: Request, _context: RequestContext) -> Response:
         tags = dict(request.get("Tags") or {}).items()
         page = service.page(limit=request.get("MaxResults") or PAGE, token=request.get("NextToken"))
-        return paged(page, JobNames=[item.name for item in page.items if tags <= dict(item.tags).items()])
+        return paged(page, JobNames=[job.name for job in page.items if tags <= dict(job.tags).items()])
 
-    def get_several(request: Request, _context: RequestContext) -> Response:
-        shapes: list[Mapping[str, Any]] = []
-        missing: list[str] = []
-        for name in dict.fromkeys(request["JobNames"]):
-            try:
-                shapes.append(_shape(service.get(name)))
-            except NotFound:
-                missing.append(name)
-        return {"Jobs": shapes, "JobsNotFound": missing}
-
-    return {"GetJob": get, "GetJobs": get_all, "ListJobs": names, "BatchGetJobs": get_several}
+    handlers = {
+        "CreateJob": create,
+        "UpdateJob": call(service.update, "JobName", member("JobUpdate", _settings), echo="JobName"),
+        "DeleteJob": call(service.delete, "JobName", echo="JobName"),
+        "GetJob": call(service.get, "JobName", answer=under("Job", _shape)),
+        "GetJobs": listing("Jobs", _shape, service.page),
+        "ListJobs": names,
+        "BatchGetJobs": batch_get("Jobs", _shape, service.get, "JobNames", missing="JobsNotFound"),
+    }
+    return OperationSet(service="glue", handlers=handlers)
 
 
 def _settings(request: Request) -> Mapping[str, Any]:
-    settings = wanted(request, _SETTINGS)
-    for member, names in (("Command", _COMMAND), ("ExecutionProperty", ("MaxConcurrentRuns",))):
-        if member in settings:
-            settings[member] = wanted(settings[member], names)
-    for member, name in (("Connections", "Connections"), ("NotificationProperty", "NotifyDelayAfter")):
-        if member in settings:
-            settings[member] = present(**{name: settings[member].get(name)})
+    settings = chosen(request, _SETTINGS)
+    for name, members in _PARTS.items():
+        if name in settings:
+            settings[name] = chosen(settings[name], members)
     return settings
 
 

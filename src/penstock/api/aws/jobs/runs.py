@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from penstock.api.aws.catalog.shapes import error_detail
-from penstock.api.aws.jobs.shapes import PAGE, check_author, paged, wanted
+from penstock.api.aws.jobs.shapes import PAGE, check_author, chosen
+from penstock.api.aws.protocol.handlers import call, member, paged, under
 from penstock.api.aws.protocol.operations import Handler, OperationSet, RequestContext
 from penstock.api.aws.protocol.values import Request, Response, present
 from penstock.errors import PenstockError
@@ -47,7 +48,7 @@ def _runs(service: RunService) -> dict[str, Handler]:
     def get_all(request: Request, _context: RequestContext) -> Response:
         limit = request.get("MaxResults") or PAGE
         page = service.page(request["JobName"], limit=limit, token=request.get("NextToken"))
-        return paged(page, JobRuns=[run_shape(item) for item in page.items])
+        return paged(page, JobRuns=[run_shape(run) for run in page.items])
 
     def stop(request: Request, _context: RequestContext) -> Response:
         job = request["JobName"]
@@ -65,20 +66,18 @@ def _runs(service: RunService) -> dict[str, Handler]:
 
 
 def _bookmarks(service: BookmarkService) -> dict[str, Handler]:
-    def get(request: Request, _context: RequestContext) -> Response:
-        return {"JobBookmarkEntry": _entry(service.get(request["JobName"], request.get("RunId")))}
-
-    def reset(request: Request, _context: RequestContext) -> Response:
-        return {"JobBookmarkEntry": _entry(service.reset(request["JobName"], request.get("RunId")))}
-
-    return {"GetJobBookmark": get, "ResetJobBookmark": reset}
+    run, entry = member("RunId", default=None), under("JobBookmarkEntry", _entry)
+    return {
+        "GetJobBookmark": call(service.get, "JobName", run, answer=entry),
+        "ResetJobBookmark": call(service.reset, "JobName", run, answer=entry),
+    }
 
 
 def run_settings(request: Request) -> Mapping[str, Any]:
     """Return the settings that a request of StartJobRun, or a trigger's action, changes for a run."""
-    settings = wanted(request, _SETTINGS)
+    settings = chosen(request, _SETTINGS)
     if "NotificationProperty" in settings:
-        settings["NotificationProperty"] = wanted(settings["NotificationProperty"], ("NotifyDelayAfter",))
+        settings["NotificationProperty"] = chosen(settings["NotificationProperty"], ("NotifyDelayAfter",))
     return settings
 
 
@@ -86,7 +85,7 @@ def run_shape(run: JobRun, *, predecessors: bool = False) -> Mapping[str, Any]:
     """Return Glue's JobRun."""
     before = [dict(zip(("JobName", "RunId"), predecessor.rsplit("/", 1), strict=True)) for predecessor in run.predecessors]
     return present(
-        **{"JobMode": "SCRIPT"} | wanted(run.settings, _SHOWN),
+        **{"JobMode": "SCRIPT"} | chosen(run.settings, _SHOWN),
         Id=run.id,
         Attempt=run.attempt,
         PreviousRunId=run.previous,

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from penstock.api.aws.jobs.shapes import PAGE, paged, wanted
+from penstock.api.aws.jobs.shapes import chosen
+from penstock.api.aws.protocol.handlers import call, listing, under
 from penstock.api.aws.protocol.operations import OperationSet, RequestContext
 from penstock.api.aws.protocol.values import Request, Response
 from penstock.jobs.security import SecurityConfiguration, SecurityService
@@ -20,22 +21,11 @@ def operations(service: SecurityService) -> OperationSet:
         configuration = service.create(request["Name"], _encryption(request["EncryptionConfiguration"]))
         return {"Name": configuration.name, "CreatedTimestamp": configuration.created}
 
-    def get(request: Request, _context: RequestContext) -> Response:
-        return {"SecurityConfiguration": _shape(service.get(request["Name"]))}
-
-    def get_all(request: Request, _context: RequestContext) -> Response:
-        page = service.page(limit=request.get("MaxResults") or PAGE, token=request.get("NextToken"))
-        return paged(page, SecurityConfigurations=[_shape(item) for item in page.items])
-
-    def delete(request: Request, _context: RequestContext) -> Response:
-        service.delete(request["Name"])
-        return {}
-
     handlers = {
         "CreateSecurityConfiguration": create,
-        "GetSecurityConfiguration": get,
-        "GetSecurityConfigurations": get_all,
-        "DeleteSecurityConfiguration": delete,
+        "GetSecurityConfiguration": call(service.get, "Name", answer=under("SecurityConfiguration", _shape)),
+        "GetSecurityConfigurations": listing("SecurityConfigurations", _shape, service.page),
+        "DeleteSecurityConfiguration": call(service.delete, "Name"),
     }
     return OperationSet(service="glue", handlers=handlers)
 
@@ -43,10 +33,10 @@ def operations(service: SecurityService) -> OperationSet:
 def _encryption(shape: Request) -> Mapping[str, Any]:
     encryption: dict[str, Any] = {}
     if shape.get("S3Encryption"):
-        encryption["S3Encryption"] = [wanted(item, ("S3EncryptionMode", _KEY)) for item in shape["S3Encryption"]]
+        encryption["S3Encryption"] = [chosen(entry, ("S3EncryptionMode", _KEY)) for entry in shape["S3Encryption"]]
     for part in ("CloudWatch", "JobBookmarks"):
         if shape.get(f"{part}Encryption"):
-            encryption[f"{part}Encryption"] = wanted(shape[f"{part}Encryption"], (f"{part}EncryptionMode", _KEY))
+            encryption[f"{part}Encryption"] = chosen(shape[f"{part}Encryption"], (f"{part}EncryptionMode", _KEY))
     return encryption
 
 

@@ -1,9 +1,11 @@
 """Glue's operations on interactive sessions and their statements."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
-from penstock.api.aws.jobs.shapes import PAGE, paged, wanted
+from penstock.api.aws.jobs.shapes import PAGE, chosen
+from penstock.api.aws.protocol.handlers import call, paged, under
 from penstock.api.aws.protocol.operations import Handler, OperationSet, RequestContext
 from penstock.api.aws.protocol.values import Request, Response, present
 from penstock.jobs.sessions import Session, SessionService, Statement
@@ -26,65 +28,47 @@ def operations(service: SessionService) -> OperationSet:
 
 
 def _sessions(service: SessionService) -> dict[str, Handler]:
-    def create(request: Request, _context: RequestContext) -> Response:
-        settings = wanted(request, _SETTINGS)
-        settings["Command"] = wanted(request["Command"], ("Name", "PythonVersion"))
-        if request.get("Connections"):
-            settings["Connections"] = wanted(request["Connections"], ("Connections",))
-        return {"Session": _shape(service, service.create(request["Id"], settings, request.get("Tags") or {}))}
+    shape = partial(_shape, service)
 
-    def get(request: Request, _context: RequestContext) -> Response:
-        return {"Session": _shape(service, service.get(request["Id"]))}
+    def create(request: Request, _context: RequestContext) -> Response:
+        settings = chosen(request, _SETTINGS)
+        settings["Command"] = chosen(request["Command"], ("Name", "PythonVersion"))
+        if request.get("Connections"):
+            settings["Connections"] = chosen(request["Connections"], ("Connections",))
+        return {"Session": shape(service.create(request["Id"], settings, request.get("Tags") or {}))}
 
     def get_all(request: Request, _context: RequestContext) -> Response:
         tags = dict(request.get("Tags") or {}).items()
         page = service.page(limit=request.get("MaxResults") or PAGE, token=request.get("NextToken"))
-        sessions = [item for item in page.items if tags <= dict(item.tags).items()]
-        return paged(
-            page, Ids=[session.id for session in sessions], Sessions=[_shape(service, session) for session in sessions]
-        )
-
-    def named(act: Callable[[str], None]) -> Handler:
-        def handle(request: Request, _context: RequestContext) -> Response:
-            act(request["Id"])
-            return {"Id": request["Id"]}
-
-        return handle
+        sessions = [session for session in page.items if tags <= dict(session.tags).items()]
+        return paged(page, Ids=[session.id for session in sessions], Sessions=[shape(session) for session in sessions])
 
     return {
         "CreateSession": create,
-        "GetSession": get,
+        "GetSession": call(service.get, "Id", answer=under("Session", shape)),
         "ListSessions": get_all,
-        "StopSession": named(service.stop),
-        "DeleteSession": named(service.delete),
+        "StopSession": call(service.stop, "Id", echo="Id"),
+        "DeleteSession": call(service.delete, "Id", echo="Id"),
     }
 
 
 def _statements(service: SessionService) -> dict[str, Handler]:
-    def run(request: Request, _context: RequestContext) -> Response:
-        code = request["Code"]
-        return {"Id": service.submit(request["SessionId"], code).number}
-
-    def get(request: Request, _context: RequestContext) -> Response:
-        number = request["Id"]
-        return {"Statement": _statement(service.statement(request["SessionId"], number))}
-
     def get_all(request: Request, _context: RequestContext) -> Response:
         page = service.statements(request["SessionId"], limit=PAGE, token=request.get("NextToken"))
-        return paged(page, Statements=[_statement(item) for item in page.items])
+        return paged(page, Statements=[_statement(statement) for statement in page.items])
 
-    def cancel(request: Request, _context: RequestContext) -> Response:
-        number = request["Id"]
-        service.cancel(request["SessionId"], number)
-        return {}
-
-    return {"RunStatement": run, "GetStatement": get, "ListStatements": get_all, "CancelStatement": cancel}
+    return {
+        "RunStatement": call(service.submit, "SessionId", "Code", answer=under("Id", lambda statement: statement.number)),
+        "GetStatement": call(service.statement, "SessionId", "Id", answer=under("Statement", _statement)),
+        "ListStatements": get_all,
+        "CancelStatement": call(service.cancel, "SessionId", "Id"),
+    }
 
 
 def _shape(service: SessionService, session: Session) -> Mapping[str, Any]:
     run, status = service.run(session.id), service.status(session)
     return present(
-        **wanted(session.settings, _SHOWN),
+        **chosen(session.settings, _SHOWN),
         Id=session.id,
         CreatedOn=session.created,
         Status=status,

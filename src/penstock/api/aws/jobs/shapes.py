@@ -1,26 +1,20 @@
-"""What the operations on jobs share: pages, parts of requests, and arguments that are the author's of a job."""
+"""What the operations on jobs share: parts of requests, and the arguments that only a job's author may set."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from penstock.api.aws.protocol.operations import RequestContext
-from penstock.api.aws.protocol.values import Request, Response
+from penstock.api.aws.protocol.values import Request
 from penstock.errors import AccessDenied
 from penstock.jobs.starters import CodeArgumentDenied
-from penstock.paging import Page
 
-__all__ = ["PAGE", "check_author", "paged", "wanted"]
+__all__ = ["PAGE", "check_author", "chosen"]
 
 PAGE = 100
 """Entries of a page whose request says nothing."""
 
 
-def paged(page: Page[Any], **members: Any) -> Response:
-    """Return an answer with the page's token, if more follows."""
-    return {**members, "NextToken": page.next_token} if page.next_token else members
-
-
-def wanted(request: Request, members: Sequence[str]) -> dict[str, Any]:
+def chosen(request: Request, members: Sequence[str]) -> dict[str, Any]:
     """Return those of ``members`` that the request has."""
     values: Mapping[str, Any] = {member: request.get(member) for member in members}
     return {member: value for member, value in values.items() if value is not None}

@@ -1,12 +1,12 @@
 """Glue's operations on triggers."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from penstock.api.aws.jobs.shapes import PAGE, check_author, paged, wanted
+from penstock.api.aws.jobs.shapes import PAGE, check_author, chosen
+from penstock.api.aws.protocol.handlers import batch_get, call, paged, under
 from penstock.api.aws.protocol.operations import Handler, OperationSet, RequestContext
 from penstock.api.aws.protocol.values import Request, Response, present
-from penstock.errors import NotFound
 from penstock.jobs.triggers import Trigger, TriggerService
 
 __all__ = ["operations", "trigger_shape"]
@@ -41,48 +41,33 @@ def _writers(service: TriggerService) -> dict[str, Handler]:
         check_authors(request["TriggerUpdate"], context)
         return {"Trigger": trigger_shape(service.update(request["Name"], _settings(request["TriggerUpdate"])))}
 
-    def named(act: Callable[[str], None]) -> Handler:
-        def handle(request: Request, _context: RequestContext) -> Response:
-            act(request["Name"])
-            return {"Name": request["Name"]}
-
-        return handle
-
     return {
         "CreateTrigger": create,
         "UpdateTrigger": update,
-        "DeleteTrigger": named(service.delete),
-        "StartTrigger": named(service.start),
-        "StopTrigger": named(service.stop),
+        "DeleteTrigger": call(service.delete, "Name", echo="Name"),
+        "StartTrigger": call(service.start, "Name", echo="Name"),
+        "StopTrigger": call(service.stop, "Name", echo="Name"),
     }
 
 
 def _readers(service: TriggerService) -> dict[str, Handler]:
-    def get(request: Request, _context: RequestContext) -> Response:
-        return {"Trigger": trigger_shape(service.get(request["Name"]))}
-
     def get_all(request: Request, _context: RequestContext) -> Response:
         job = request.get("DependentJobName")
         page = service.page(limit=request.get("MaxResults") or PAGE, token=request.get("NextToken"))
-        return paged(page, Triggers=[trigger_shape(item) for item in page.items if _starts(item, job)])
+        return paged(page, Triggers=[trigger_shape(trigger) for trigger in page.items if _starts(trigger, job)])
 
     def names(request: Request, _context: RequestContext) -> Response:
         job, tags = request.get("DependentJobName"), dict(request.get("Tags") or {}).items()
         page = service.page(limit=request.get("MaxResults") or PAGE, token=request.get("NextToken"))
-        matches = [item.name for item in page.items if _starts(item, job) and tags <= dict(item.tags).items()]
+        matches = [trigger.name for trigger in page.items if _starts(trigger, job) and tags <= dict(trigger.tags).items()]
         return paged(page, TriggerNames=matches)
 
-    def get_several(request: Request, _context: RequestContext) -> Response:
-        triggers: list[Mapping[str, Any]] = []
-        missing: list[str] = []
-        for name in dict.fromkeys(request["TriggerNames"]):
-            try:
-                triggers.append(trigger_shape(service.get(name)))
-            except NotFound:
-                missing.append(name)
-        return {"Triggers": triggers, "TriggersNotFound": missing}
-
-    return {"GetTrigger": get, "GetTriggers": get_all, "ListTriggers": names, "BatchGetTriggers": get_several}
+    return {
+        "GetTrigger": call(service.get, "Name", answer=under("Trigger", trigger_shape)),
+        "GetTriggers": get_all,
+        "ListTriggers": names,
+        "BatchGetTriggers": batch_get("Triggers", trigger_shape, service.get, "TriggerNames", missing="TriggersNotFound"),
+    }
 
 
 def _starts(trigger: Trigger, job: str | None) -> bool:
@@ -90,19 +75,19 @@ def _starts(trigger: Trigger, job: str | None) -> bool:
 
 
 def _settings(request: Request) -> Mapping[str, Any]:
-    settings = wanted(request, ("Description", "Schedule"))
+    settings = chosen(request, ("Description", "Schedule"))
     if request.get("Actions") is not None:
         settings["Actions"] = [_action(action) for action in request["Actions"]]
     if request.get("Predicate") is not None:
-        conditions = [wanted(condition, _CONDITION) for condition in request["Predicate"].get("Conditions") or ()]
+        conditions = [chosen(condition, _CONDITION) for condition in request["Predicate"].get("Conditions") or ()]
         settings["Predicate"] = present(Logical=request["Predicate"].get("Logical"), Conditions=conditions or None)
     return settings
 
 
 def _action(shape: Request) -> Mapping[str, Any]:
-    action = wanted(shape, _ACTION)
+    action = chosen(shape, _ACTION)
     if shape.get("NotificationProperty"):
-        action["NotificationProperty"] = wanted(shape["NotificationProperty"], ("NotifyDelayAfter",))
+        action["NotificationProperty"] = chosen(shape["NotificationProperty"], ("NotifyDelayAfter",))
     return action
 
 

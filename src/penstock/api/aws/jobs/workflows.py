@@ -5,8 +5,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from penstock.api.aws.jobs.runs import run_shape
-from penstock.api.aws.jobs.shapes import PAGE, paged, wanted
+from penstock.api.aws.jobs.shapes import PAGE, chosen
 from penstock.api.aws.jobs.triggers import trigger_shape
+from penstock.api.aws.protocol.handlers import call, listing, member, paged, under
 from penstock.api.aws.protocol.operations import Handler, OperationSet, RequestContext
 from penstock.api.aws.protocol.values import Request, Response, present
 from penstock.errors import NotFound
@@ -18,7 +19,6 @@ from penstock.runs.firing import action_run_id, last_attempt
 
 __all__ = ["operations"]
 
-_SETTINGS = ("Description", "DefaultRunProperties", "MaxConcurrentRuns")
 _COUNTED = {
     "SUCCEEDED": "SucceededActions",
     "FAILED": "FailedActions",
@@ -36,25 +36,9 @@ def operations(service: WorkflowService, store: JobStore) -> OperationSet:
 
 
 def _definitions(service: WorkflowService, store: JobStore) -> dict[str, Handler]:
-    def create(request: Request, _context: RequestContext) -> Response:
-        service.create(request["Name"], wanted(request, _SETTINGS), request.get("Tags") or {})
-        return {"Name": request["Name"]}
-
-    def update(request: Request, _context: RequestContext) -> Response:
-        service.update(request["Name"], wanted(request, _SETTINGS))
-        return {"Name": request["Name"]}
-
-    def delete(request: Request, _context: RequestContext) -> Response:
-        service.delete(request["Name"])
-        return {"Name": request["Name"]}
-
     def get(request: Request, _context: RequestContext) -> Response:
         graph = bool(request.get("IncludeGraph"))
         return {"Workflow": _shape(service.get(request["Name"]), service, store, graph=graph)}
-
-    def names(request: Request, _context: RequestContext) -> Response:
-        page = service.page(limit=request.get("MaxResults") or PAGE, token=request.get("NextToken"))
-        return paged(page, Workflows=[item.name for item in page.items])
 
     def get_several(request: Request, _context: RequestContext) -> Response:
         workflows: list[Mapping[str, Any]] = []
@@ -68,26 +52,23 @@ def _definitions(service: WorkflowService, store: JobStore) -> dict[str, Handler
         return {"Workflows": workflows, "MissingWorkflows": missing}
 
     return {
-        "CreateWorkflow": create,
-        "UpdateWorkflow": update,
-        "DeleteWorkflow": delete,
+        "CreateWorkflow": call(service.create, "Name", _settings, member("Tags", default={}), echo="Name"),
+        "UpdateWorkflow": call(service.update, "Name", _settings, echo="Name"),
+        "DeleteWorkflow": call(service.delete, "Name", echo="Name"),
         "GetWorkflow": get,
-        "ListWorkflows": names,
+        "ListWorkflows": listing("Workflows", lambda workflow: workflow.name, service.page),
         "BatchGetWorkflows": get_several,
     }
 
 
-def _runs(service: WorkflowService, store: JobStore) -> dict[str, Handler]:
-    def start(request: Request, _context: RequestContext) -> Response:
-        return {"RunId": service.start(request["Name"], request.get("RunProperties") or {}).id}
+def _settings(request: Request, _context: RequestContext) -> Mapping[str, Any]:
+    return chosen(request, ("Description", "DefaultRunProperties", "MaxConcurrentRuns"))
 
+
+def _runs(service: WorkflowService, store: JobStore) -> dict[str, Handler]:
     def resume(request: Request, _context: RequestContext) -> Response:
         run, nodes = service.resume(request["Name"], request["RunId"], request["NodeIds"])
         return {"RunId": run.id, "NodeIds": nodes}
-
-    def stop(request: Request, _context: RequestContext) -> Response:
-        service.stop(request["Name"], request["RunId"])
-        return {}
 
     def get(request: Request, _context: RequestContext) -> Response:
         graph = bool(request.get("IncludeGraph"))
@@ -98,23 +79,20 @@ def _runs(service: WorkflowService, store: JobStore) -> dict[str, Handler]:
         graph, limit = bool(request.get("IncludeGraph")), request.get("MaxResults") or PAGE
         page = service.runs(request["Name"], limit=limit, token=request.get("NextToken"))
         triggers = service.triggers(request["Name"])
-        return paged(page, Runs=[_run_shape(item, triggers, store, graph=graph) for item in page.items])
-
-    def properties(request: Request, _context: RequestContext) -> Response:
-        return {"RunProperties": service.run(request["Name"], request["RunId"]).properties}
-
-    def put_properties(request: Request, _context: RequestContext) -> Response:
-        service.put_properties(request["Name"], request["RunId"], request["RunProperties"])
-        return {}
+        return paged(page, Runs=[_run_shape(run, triggers, store, graph=graph) for run in page.items])
 
     return {
-        "StartWorkflowRun": start,
+        "StartWorkflowRun": call(
+            service.start, "Name", member("RunProperties", default={}), answer=under("RunId", lambda run: run.id)
+        ),
         "ResumeWorkflowRun": resume,
-        "StopWorkflowRun": stop,
+        "StopWorkflowRun": call(service.stop, "Name", "RunId"),
         "GetWorkflowRun": get,
         "GetWorkflowRuns": get_all,
-        "GetWorkflowRunProperties": properties,
-        "PutWorkflowRunProperties": put_properties,
+        "GetWorkflowRunProperties": call(
+            service.run, "Name", "RunId", answer=under("RunProperties", lambda run: run.properties)
+        ),
+        "PutWorkflowRunProperties": call(service.put_properties, "Name", "RunId", "RunProperties"),
     }
 
 

@@ -2,8 +2,10 @@
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
+from penstock.api.aws.protocol.handlers import call, member
 from penstock.api.aws.protocol.operations import Handler, RequestContext
 from penstock.api.aws.protocol.values import Request, Response
 from penstock.lakeformation.resources import location_arn
@@ -27,17 +29,13 @@ def location_handlers(service: LakeFormation) -> dict[str, Handler]:
         return {}
 
     def update(request: Request, _context: RequestContext) -> Response:
-        known = service.get_named(_LOCATION, _arn(request))
-        changed = {**known, **{name: request[name] for name in _MEMBERS if name in request}}
+        location = service.get_named(_LOCATION, _arn(request))
+        changed = {**location, **{name: request[name] for name in _MEMBERS if name in request}}
         service.put_named(_LOCATION, _arn(request), changed, new=False)
         return {}
 
     def describe(request: Request, _context: RequestContext) -> Response:
         return {"ResourceInfo": _shown(_arn(request), service.get_named(_LOCATION, _arn(request)))}
-
-    def deregister(request: Request, _context: RequestContext) -> Response:
-        service.delete_named(_LOCATION, _arn(request))
-        return {}
 
     def every(_request: Request, _context: RequestContext) -> Response:
         return {"ResourceInfoList": [_shown(*pair) for pair in service.named(_LOCATION)]}
@@ -46,7 +44,7 @@ def location_handlers(service: LakeFormation) -> dict[str, Handler]:
         "RegisterResource": register,
         "UpdateResource": update,
         "DescribeResource": describe,
-        "DeregisterResource": deregister,
+        "DeregisterResource": call(partial(service.delete_named, _LOCATION), member("ResourceArn", location_arn)),
         "ListResources": every,
     }
 

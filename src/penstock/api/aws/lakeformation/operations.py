@@ -13,6 +13,7 @@ from penstock.api.aws.lakeformation.credentials import credential_handlers
 from penstock.api.aws.lakeformation.filters import filter_handlers
 from penstock.api.aws.lakeformation.locations import location_handlers
 from penstock.api.aws.lakeformation.tagging import tag_handlers
+from penstock.api.aws.protocol.handlers import paged
 from penstock.api.aws.protocol.operations import Handler, OperationSet, RequestContext
 from penstock.api.aws.protocol.values import Request, Response
 from penstock.api.vending import SessionVendor
@@ -23,7 +24,7 @@ from penstock.lakeformation.decisions import EVERYONE, Grant
 from penstock.lakeformation.errors import InvalidRequest
 from penstock.lakeformation.resources import canonical, kind_of, location_arn, shown
 from penstock.lakeformation.service import LakeFormation, Settings
-from penstock.paging import page
+from penstock.paging import Page, page_of
 
 __all__ = ["operations"]
 
@@ -38,7 +39,7 @@ _FOR_ALL = frozenset(
     }
 )
 _MAX_ADMINS = 30
-_KEPT = (
+_OTHER_SETTINGS = (
     *("Parameters", "TrustedResourceOwners", "AllowExternalDataFiltering", "AllowFullTableExternalDataAccess"),
     *("ExternalDataFilteringAllowList", "AuthorizedSessionTagValueList"),
 )
@@ -50,9 +51,8 @@ def operations(service: LakeFormation, catalog: CatalogService, vendor: SessionV
     handlers |= {**tag_handlers(service, catalog), **filter_handlers(service, catalog), **location_handlers(service)}
     handlers |= credential_handlers(service, catalog, vendor)
     guarded = {name: handler if name in _FOR_ALL else _for_admins(service, handler) for name, handler in handlers.items()}
-    return OperationSet(
-        service="lakeformation", handlers={name: _of_this_catalog(service, item) for name, item in guarded.items()}
-    )
+    checked = {name: _of_this_catalog(service, handler) for name, handler in guarded.items()}
+    return OperationSet(service="lakeformation", handlers=checked)
 
 
 def _for_admins(service: LakeFormation, handler: Handler) -> Handler:
@@ -99,7 +99,7 @@ def _settings_handlers(service: LakeFormation) -> dict[str, Handler]:
                 read_only_admins=readers,
                 database_default=list(settings.get("CreateDatabaseDefaultPermissions", ())),
                 table_default=list(settings.get("CreateTableDefaultPermissions", ())),
-                others={name: settings[name] for name in _KEPT if name in settings},
+                others={name: settings[name] for name in _OTHER_SETTINGS if name in settings},
             )
         )
         return {}
@@ -134,33 +134,29 @@ def _grant_handlers(service: LakeFormation) -> dict[str, Handler]:
 
         return handle
 
-    def listed(request: Request, context: RequestContext) -> Response:
+    def list_all(request: Request, context: RequestContext) -> Response:
         own = None if _is_admin(service, context) else principals_of(context.caller_or_root)
-        every = [item for item in _every(service) if own is None or item.principal in own]
         criteria = _Criteria.of(request, service.account)
-        grants = [item for item in every if criteria.has(item)]
-        answer = _page(grants, request, "permissions")
-        return {
-            "PrincipalResourcePermissions": [_shown(item, service.account) for item in answer[0]],
-            "NextToken": answer[1],
-        }
+        grants = [grant for grant in _every(service) if (own is None or grant.principal in own) and criteria.has(grant)]
+        page = _page(grants, request, "permissions")
+        return paged(page, PrincipalResourcePermissions=[_shown(grant, service.account) for _, grant in page.items])
 
     def effective(request: Request, _context: RequestContext) -> Response:
         path = location_arn(request["ResourceArn"])
         grants = [
-            item
-            for item in service.grants()
-            if "DataLocation" in item.resource and is_below(path, item.resource["DataLocation"]["ResourceArn"])
+            grant
+            for grant in service.grants()
+            if "DataLocation" in grant.resource and is_below(path, grant.resource["DataLocation"]["ResourceArn"])
         ]
-        answer = _page(grants, request, "effective")
-        return {"Permissions": [_shown(item, service.account) for item in answer[0]], "NextToken": answer[1]}
+        page = _page(grants, request, "effective")
+        return paged(page, Permissions=[_shown(grant, service.account) for _, grant in page.items])
 
     return {
         "GrantPermissions": one(grant=True),
         "RevokePermissions": one(grant=False),
         "BatchGrantPermissions": several(grant=True),
         "BatchRevokePermissions": several(grant=False),
-        "ListPermissions": listed,
+        "ListPermissions": list_all,
         "GetEffectivePermissionsForPath": effective,
     }
 
@@ -264,16 +260,9 @@ def _shown(grant: Grant, account: str) -> dict[str, Any]:
     return {**members, "LastUpdated": datetime.fromisoformat(grant.updated)} if grant.updated else members
 
 
-def _page(items: Sequence[Any], request: Request, listing: str) -> tuple[Sequence[Any], str | None]:
-    numbered = list(enumerate(items))
-
-    def read(after: int | None, count: int) -> Sequence[tuple[int, Any]]:
-        start = 0 if after is None else after + 1
-        return numbered[start : start + count]
-
-    limit = request.get("MaxResults") or _PAGE
-    answer = page(listing, request.get("NextToken"), limit, read, lambda pair: pair[0], kind=int)
-    return [item for _, item in answer.items], answer.next_token
+def _page(grants: Sequence[Grant], request: Request, listing: str) -> Page[tuple[str, Grant]]:
+    numbered = [(f"{number:09}", grant) for number, grant in enumerate(grants)]
+    return page_of(listing, request.get("NextToken"), request.get("MaxResults") or _PAGE, numbered, lambda row: row[0])
 
 
 def _principals(names: Sequence[str]) -> list[dict[str, str]]:

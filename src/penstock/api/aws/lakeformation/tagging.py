@@ -1,9 +1,11 @@
 """Lake Formation's operations on LF-tags: the tags, what they are assigned to, expressions, searches by them."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from penstock.api.aws.catalog.shapes import database_shape, table_shape
+from penstock.api.aws.protocol.handlers import call
 from penstock.api.aws.protocol.operations import Handler, RequestContext
 from penstock.api.aws.protocol.values import Request, Response
 from penstock.catalog.service import CatalogService
@@ -26,10 +28,6 @@ def tag_handlers(service: LakeFormation, catalog: CatalogService) -> dict[str, H
 def _tags(service: LakeFormation) -> dict[str, Handler]:
     tags = service.tags
 
-    def create(request: Request, _context: RequestContext) -> Response:
-        tags.create(request["TagKey"], request["TagValues"])
-        return {}
-
     def get(request: Request, _context: RequestContext) -> Response:
         return _pair(service, request["TagKey"].lower(), tags.get(request["TagKey"]))
 
@@ -47,7 +45,13 @@ def _tags(service: LakeFormation) -> dict[str, Handler]:
         service.forget_snapshot()
         return {}
 
-    return {"CreateLFTag": create, "GetLFTag": get, "ListLFTags": every, "UpdateLFTag": update, "DeleteLFTag": delete}
+    return {
+        "CreateLFTag": call(tags.create, "TagKey", "TagValues"),
+        "GetLFTag": get,
+        "ListLFTags": every,
+        "UpdateLFTag": update,
+        "DeleteLFTag": delete,
+    }
 
 
 def _assignments(service: LakeFormation, catalog: CatalogService) -> dict[str, Handler]:
@@ -102,16 +106,12 @@ def _expressions(service: LakeFormation) -> dict[str, Handler]:
     def every(_request: Request, _context: RequestContext) -> Response:
         return {"LFTagExpressions": [_shown_expression(service, *pair) for pair in service.named(_EXPRESSION)]}
 
-    def delete(request: Request, _context: RequestContext) -> Response:
-        service.delete_named(_EXPRESSION, request["Name"])
-        return {}
-
     return {
         "CreateLFTagExpression": lambda request, _context: put(request, new=True),
         "UpdateLFTagExpression": lambda request, _context: put(request, new=False),
         "GetLFTagExpression": get,
         "ListLFTagExpressions": every,
-        "DeleteLFTagExpression": delete,
+        "DeleteLFTagExpression": call(partial(service.delete_named, _EXPRESSION), "Name"),
     }
 
 

@@ -9,7 +9,7 @@ from penstock.api.aws.protocol.operations import Handler, RequestContext
 from penstock.api.aws.protocol.values import Request, present
 from penstock.errors import NotFound
 from penstock.names import arn
-from penstock.paging import page
+from penstock.paging import page_of
 
 __all__ = ["tree_handlers"]
 
@@ -57,13 +57,8 @@ def _listed(
     shape: Callable[[Any], Any],
 ) -> Request:
     """Return the page of ``items``, in the order of ``key``, that the request's NextToken and MaxResults ask for."""
-    ordered = sorted(items, key=key)
-
-    def read(after: str | None, count: int) -> Sequence[Any]:
-        return [item for item in ordered if after is None or key(item) > after][:count]
-
-    one_page = page(listing, request.get("NextToken"), request.get("MaxResults", _PAGE), read, key, kind=str)
-    return present(**{member: [shape(item) for item in one_page.items]}, NextToken=one_page.next_token)
+    page = page_of(listing, request.get("NextToken"), request.get("MaxResults", _PAGE), sorted(items, key=key), key)
+    return present(**{member: [shape(item) for item in page.items]}, NextToken=page.next_token)
 
 
 def tree_handlers(

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from penstock.paging import InvalidToken, Page, page
+from penstock.paging import InvalidToken, Page, page_of
 from penstock.secrets.errors import InvalidSecretParameter, InvalidSecretToken
 from penstock.secrets.model import Secret, SecretVersion
 
@@ -80,15 +80,8 @@ def page_of_versions(
     def position(version: SecretVersion) -> str:
         return f"{_sortable(version.created)} {version.id}"
 
-    def read(after: str | None, count: int) -> Sequence[SecretVersion]:
-        return [
-            secret_version
-            for secret_version in sorted(versions, key=position)
-            if after is None or position(secret_version) > after
-        ][:count]
-
     try:
-        return page(f"versions:{secret.arn}", token, size, read, position, kind=str)
+        return page_of(f"versions:{secret.arn}", token, size, sorted(versions, key=position), position)
     except InvalidToken:
         raise InvalidSecretToken("The NextToken value is invalid.", remedy="Start the listing again.") from None
 
