@@ -20,8 +20,7 @@ import psutil
 from benchmarks.load import measure, sign
 from benchmarks.sizes import size
 from benchmarks.timing import Row
-from penstock.catalog.inputs import DatabaseInput, PartitionInput, TableInput
-from penstock.catalog.model import Column, SerDeInfo, StorageDescriptor
+from penstock.catalog.model import Column, DatabaseInput, PartitionInput, SerDeInfo, StorageDescriptor, TableInput
 from penstock.catalog.service import CatalogService
 from penstock.store.sql.catalog.store import SqlCatalogStore
 from penstock.store.sql.database import Database

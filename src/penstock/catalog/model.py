@@ -5,10 +5,22 @@ Type strings are Hive's (``bigint``, ``struct<a:int,b:string>``, ``decimal(10,2)
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
+from typing import Any
 
-__all__ = ["Column", "Database", "Partition", "SchemaReference", "SerDeInfo", "StorageDescriptor", "Table"]
+__all__ = [
+    "Column",
+    "Database",
+    "DatabaseInput",
+    "Partition",
+    "PartitionInput",
+    "SchemaReference",
+    "SerDeInfo",
+    "StorageDescriptor",
+    "Table",
+    "TableInput",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,26 +69,37 @@ class StorageDescriptor:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Database:
-    """A database of the catalog."""
+class DatabaseInput:
+    """Glue's DatabaseInput: what callers define of a database."""
 
     name: str
     description: str | None = None
     location_uri: str | None = None
     parameters: Mapping[str, str] = field(default_factory=dict)
-    create_time: datetime
-    tags: Mapping[str, str] = field(default_factory=dict)
     extra: Mapping[str, object] = field(default_factory=dict)
+
+    def resolve(self, create_time: datetime) -> "Database":
+        """Return the database that the catalog stores, with its name in lower case, as in Glue."""
+        return Database(**_members(self, DatabaseInput) | {"name": self.name.lower()}, create_time=create_time)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Table:
-    """One version of a table. ``version_id`` is a counter as text, ``"0"`` for the first, as Glue numbers them."""
+class Database(DatabaseInput):
+    """A database of the catalog."""
 
-    database: str
+    create_time: datetime
+    tags: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableInput:
+    """Glue's TableInput: what callers define of a table.
+
+    If ``storage.schema_reference`` is set, ``storage.columns`` are the schema's.
+    """
+
     name: str
-    version_id: str
-    storage: StorageDescriptor
+    storage: StorageDescriptor = field(default_factory=StorageDescriptor)
     partition_keys: Sequence[Column] = ()
     table_type: str | None = None
     description: str | None = None
@@ -84,24 +107,64 @@ class Table:
     parameters: Mapping[str, str] = field(default_factory=dict)
     view_original_text: str | None = None
     view_expanded_text: str | None = None
-    create_time: datetime
-    update_time: datetime
     last_access_time: datetime | None = None
     last_analyzed_time: datetime | None = None
     retention: int = 0
     extra: Mapping[str, object] = field(default_factory=dict)
 
+    @classmethod
+    def of(cls, table: "Table") -> "TableInput":
+        """Return the input that ``table`` results from; change it with :func:`dataclasses.replace` for an update."""
+        return cls(**_members(table, TableInput))
+
+    def resolve(self, database: str, *, create_time: datetime, update_time: datetime) -> "Table":
+        """Return version 0 of the table in ``database``; the store numbers it. Columns from a schema are not stored."""
+        storage = replace(self.storage, columns=()) if self.storage.schema_reference else self.storage
+        members = _members(self, TableInput) | {"name": self.name.lower(), "storage": storage}
+        return Table(**members, database=database.lower(), version_id="0", create_time=create_time, update_time=update_time)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Partition:
-    """A partition: ``values`` in the order of the table's partition keys."""
+class Table(TableInput):
+    """One version of a table. ``version_id`` is a counter as text, ``"0"`` for the first, as Glue numbers them."""
 
     database: str
-    table: str
-    values: Sequence[str]
-    storage: StorageDescriptor
-    parameters: Mapping[str, str] = field(default_factory=dict)
+    version_id: str
     create_time: datetime
+    update_time: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionInput:
+    """Glue's PartitionInput: what callers define of a partition; ``values`` in the order of the table's partition keys."""
+
+    values: Sequence[str] = ()
+    storage: StorageDescriptor = field(default_factory=StorageDescriptor)
+    parameters: Mapping[str, str] = field(default_factory=dict)
     last_access_time: datetime | None = None
     last_analyzed_time: datetime | None = None
     extra: Mapping[str, object] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, partition: "Partition") -> "PartitionInput":
+        """Return the input that ``partition`` results from."""
+        return cls(**_members(partition, PartitionInput))
+
+    def resolve(self, table: Table, create_time: datetime) -> "Partition":
+        """Return the partition of ``table`` that the catalog stores."""
+        members = _members(self, PartitionInput) | {"values": tuple(self.values)}
+        return Partition(**members, database=table.database, table=table.name, create_time=create_time)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Partition(PartitionInput):
+    """A partition of a table."""
+
+    database: str
+    table: str
+    create_time: datetime
+
+
+def _members(definition: object, of: type[DatabaseInput | TableInput | PartitionInput]) -> dict[str, Any]:
+    """Return the members of ``definition`` that an input has."""
+    return {member.name: getattr(definition, member.name) for member in fields(of)}

@@ -8,8 +8,7 @@ from dataclasses import replace
 from penstock.catalog.errors import DefinitionTooLarge, PartitionExists, PartitionNotFound
 from penstock.catalog.functions import Functions
 from penstock.catalog.indexes import PartitionIndexes
-from penstock.catalog.inputs import PartitionInput
-from penstock.catalog.model import Partition, Table
+from penstock.catalog.model import Partition, PartitionInput, Table
 from penstock.catalog.optimizers import TableOptimizers
 from penstock.catalog.partitions.filters import PartitionFilter, Segment, partition_filter
 from penstock.catalog.partitions.keys import PartitionValues, partition_key

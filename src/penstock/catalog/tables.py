@@ -9,8 +9,7 @@ from typing import Protocol
 
 from penstock.catalog.errors import DatabaseNotFound, SchemaMissing, TableNotFound, VersionNotFound
 from penstock.catalog.indexes import PartitionIndex, index_bodies
-from penstock.catalog.inputs import DatabaseInput, TableInput
-from penstock.catalog.model import Column, Database, SchemaReference, Table
+from penstock.catalog.model import Column, Database, DatabaseInput, SchemaReference, Table, TableInput
 from penstock.catalog.search import name_matcher
 from penstock.catalog.sizes import check_size, weigh
 from penstock.catalog.store import CatalogLimits, CatalogStore, TableChange

@@ -12,8 +12,16 @@ from typing import Any
 
 from penstock.catalog.errors import DatabaseExists, DatabaseNotFound, StaleTable
 from penstock.catalog.indexes import PartitionIndex
-from penstock.catalog.inputs import DatabaseInput, PartitionInput, TableInput
-from penstock.catalog.model import Column, Partition, SerDeInfo, StorageDescriptor, Table
+from penstock.catalog.model import (
+    Column,
+    DatabaseInput,
+    Partition,
+    PartitionInput,
+    SerDeInfo,
+    StorageDescriptor,
+    Table,
+    TableInput,
+)
 from penstock.catalog.service import CatalogService
 from penstock.crawl.access import CrawlAccess
 from penstock.crawl.configuration import Configuration

@@ -16,8 +16,7 @@ from penstock.catalog.errors import (
     TableNotFound,
     VersionNotFound,
 )
-from penstock.catalog.inputs import DatabaseInput, PartitionInput, TableInput
-from penstock.catalog.model import Column, SchemaReference, StorageDescriptor
+from penstock.catalog.model import Column, DatabaseInput, PartitionInput, SchemaReference, StorageDescriptor, TableInput
 from penstock.catalog.partitions.filters import Segment
 from penstock.catalog.service import CatalogService
 from penstock.catalog.store import CatalogLimits

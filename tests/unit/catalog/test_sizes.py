@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from penstock.catalog.errors import DefinitionTooLarge
-from penstock.catalog.inputs import DatabaseInput, PartitionInput, TableInput
-from penstock.catalog.model import Column, StorageDescriptor
+from penstock.catalog.model import Column, DatabaseInput, PartitionInput, StorageDescriptor, TableInput
 from penstock.catalog.service import CatalogService
 from penstock.catalog.sizes import weigh
 from penstock.catalog.table_search import TableSearch

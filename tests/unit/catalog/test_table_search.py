@@ -5,8 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from penstock.catalog.inputs import DatabaseInput, TableInput
-from penstock.catalog.model import Column, SchemaReference, StorageDescriptor
+from penstock.catalog.model import Column, DatabaseInput, SchemaReference, StorageDescriptor, TableInput
 from penstock.catalog.service import CatalogService
 from penstock.catalog.table_search import Predicate, TableSearch
 from penstock.errors import InvalidInput

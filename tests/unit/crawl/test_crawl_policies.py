@@ -8,8 +8,7 @@ import pyarrow as pa
 import pytest
 
 from penstock.access.errors import NotAuthorized
-from penstock.catalog.inputs import DatabaseInput, PartitionInput, TableInput
-from penstock.catalog.model import Column, StorageDescriptor
+from penstock.catalog.model import Column, DatabaseInput, PartitionInput, StorageDescriptor, TableInput
 from penstock.crawl.model import SchemaChangePolicy
 from penstock.crawl.service import CrawlService
 from penstock.errors import InvalidInput

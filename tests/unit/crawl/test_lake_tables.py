@@ -10,8 +10,7 @@ from deltalake import write_deltalake
 from pyiceberg.catalog.memory import InMemoryCatalog
 from pyiceberg.types import DoubleType
 
-from penstock.catalog.inputs import DatabaseInput, TableInput
-from penstock.catalog.model import Column, StorageDescriptor
+from penstock.catalog.model import Column, DatabaseInput, StorageDescriptor, TableInput
 from penstock.crawl.model import CatalogTarget, DeltaTarget, IcebergTarget, SchemaChangePolicy
 from penstock.errors import InvalidInput
 from tests.unit.crawl.crawl_world import World

@@ -16,7 +16,7 @@ from penstock.api.iceberg.call import Call
 from penstock.api.iceberg.errors import CommitFailed, CommitStateUnknown
 from penstock.api.iceberg.lookup import Loaded, check_location, default_location, kind_of, load
 from penstock.catalog.errors import StaleTable, TableExists
-from penstock.catalog.inputs import TableInput
+from penstock.catalog.model import TableInput
 from penstock.catalog.tables import TableWrite
 from penstock.errors import AlreadyExists, InvalidInput, PenstockError
 from penstock.lake.iceberg.documents import Document, optional_text

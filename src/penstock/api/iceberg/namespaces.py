@@ -10,8 +10,7 @@ from typing import Any
 from penstock.api.iceberg.call import Answer, Call, level, no_content
 from penstock.api.iceberg.errors import Unprocessable
 from penstock.api.iceberg.routes import PREFIX, Route
-from penstock.catalog.inputs import DatabaseInput
-from penstock.catalog.model import Database
+from penstock.catalog.model import Database, DatabaseInput
 from penstock.errors import InvalidInput
 from penstock.lake.iceberg.documents import texts
 

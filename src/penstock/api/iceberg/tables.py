@@ -24,7 +24,7 @@ from penstock.api.iceberg.lookup import (
 )
 from penstock.api.iceberg.routes import PREFIX, Route
 from penstock.catalog.errors import TableExists
-from penstock.catalog.inputs import TableInput
+from penstock.catalog.model import TableInput
 from penstock.catalog.tables import TableWrite
 from penstock.errors import AlreadyExists, InvalidInput, NotFound
 from penstock.lake.iceberg.documents import documents, member, optional_text, text, texts

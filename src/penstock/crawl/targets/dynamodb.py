@@ -6,8 +6,7 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from penstock.catalog.inputs import TableInput
-from penstock.catalog.model import Column, StorageDescriptor, Table
+from penstock.catalog.model import Column, StorageDescriptor, Table, TableInput
 from penstock.client.databases.dynamodb import is_whole
 from penstock.crawl.formats.shapes import columns_of, merged
 from penstock.crawl.model import DynamoTarget

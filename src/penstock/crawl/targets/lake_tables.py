@@ -7,8 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from penstock.catalog.inputs import TableInput
-from penstock.catalog.model import Column, StorageDescriptor, Table
+from penstock.catalog.model import Column, StorageDescriptor, Table, TableInput
 from penstock.crawl.globs import exclusion
 from penstock.crawl.infer import Problems
 from penstock.crawl.model import DeltaTarget, IcebergTarget

@@ -4,8 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from penstock.catalog.inputs import TableInput
-from penstock.catalog.model import Table
+from penstock.catalog.model import Table, TableInput
 from penstock.crawl.model import DynamoTarget, JdbcTarget
 
 __all__ = ["DescribedTable", "Scope", "SourceFinder"]

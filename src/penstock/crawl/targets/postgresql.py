@@ -5,8 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from penstock.catalog.connections import Connection
-from penstock.catalog.inputs import TableInput
-from penstock.catalog.model import Column, StorageDescriptor, Table
+from penstock.catalog.model import Column, StorageDescriptor, Table, TableInput
 from penstock.client.databases.jdbc_url import DatabaseAddress, glue_address
 from penstock.client.databases.postgresql import connected
 from penstock.crawl.globs import exclusion

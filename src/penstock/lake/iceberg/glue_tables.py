@@ -8,8 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import count
 
-from penstock.catalog.inputs import TableInput
-from penstock.catalog.model import Column, StorageDescriptor, Table
+from penstock.catalog.model import Column, StorageDescriptor, Table, TableInput
 from penstock.lake.iceberg.documents import Document
 from penstock.lake.iceberg.errors import BadDocument
 from penstock.lake.iceberg.schemas import hive_type

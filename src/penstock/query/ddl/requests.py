@@ -3,8 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from penstock.catalog.inputs import TableInput
-from penstock.catalog.model import Column, Partition, SchemaReference, StorageDescriptor, Table
+from penstock.catalog.model import Column, Partition, SchemaReference, StorageDescriptor, Table, TableInput
 from penstock.errors import ConcurrentModification
 from penstock.query.ddl.errors import hive_errors, table_of
 from penstock.query.engine.context import ExecutionContext

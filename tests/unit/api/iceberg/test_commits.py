@@ -13,8 +13,7 @@ from penstock.api.iceberg.errors import CommitFailed, CommitStateUnknown
 from penstock.api.iceberg.lookup import load
 from penstock.api.iceberg.tables import routes
 from penstock.catalog.errors import StaleTable
-from penstock.catalog.inputs import DatabaseInput
-from penstock.catalog.model import Table
+from penstock.catalog.model import DatabaseInput, Table
 from penstock.catalog.service import CatalogService
 from penstock.catalog.store import TableChange
 from penstock.lake.iceberg.errors import RequirementFailed

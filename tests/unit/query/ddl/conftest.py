@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from penstock.api.aws.catalog.changes import CatalogOperations
-from penstock.catalog.inputs import DatabaseInput
+from penstock.catalog.model import DatabaseInput
 from penstock.catalog.service import CatalogService
 from penstock.query.execution.children import ChildPool
 from penstock.query.service import QueryService

@@ -6,8 +6,7 @@ from datetime import UTC, datetime
 import pyarrow as pa
 import pytest
 
-from penstock.catalog.inputs import PartitionInput
-from penstock.catalog.model import Column, StorageDescriptor, Table
+from penstock.catalog.model import Column, PartitionInput, StorageDescriptor, Table
 from penstock.catalog.service import CatalogService
 from penstock.query.ddl.partitions import check_values
 from penstock.sql.errors import StatementError

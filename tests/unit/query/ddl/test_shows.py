@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from penstock.catalog.inputs import TableInput
+from penstock.catalog.model import TableInput
 from penstock.catalog.service import CatalogService
 from tests.unit.query.ddl.test_databases_and_tables import CARRIERS, FLIGHTS
 from tests.unit.query.lake_of_flights import Ask, Rows

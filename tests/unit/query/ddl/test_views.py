@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from penstock.catalog.inputs import TableInput
-from penstock.catalog.model import Column, StorageDescriptor
+from penstock.catalog.model import Column, StorageDescriptor, TableInput
 from penstock.catalog.service import CatalogService
 from penstock.lakeformation.decisions import Rows as AllowedRows
 from penstock.lakeformation.decisions import TableAccess

@@ -13,7 +13,7 @@ from penstock.api.aws.catalog.shapes import table_input
 from penstock.api.aws.protocol.operations import RequestContext
 from penstock.api.aws.protocol.values import Request, present
 from penstock.catalog.errors import TableExists, TableNotFound
-from penstock.catalog.inputs import TableInput
+from penstock.catalog.model import TableInput
 from penstock.catalog.service import CatalogService
 from penstock.errors import InvalidInput, PenstockError
 from penstock.lake.iceberg import glue_tables

@@ -8,15 +8,17 @@ from datetime import UTC, datetime
 from typing import Any
 
 from penstock.api.aws.protocol.values import present
-from penstock.catalog.inputs import DatabaseInput, PartitionInput, TableInput
 from penstock.catalog.model import (
     Column,
     Database,
+    DatabaseInput,
     Partition,
+    PartitionInput,
     SchemaReference,
     SerDeInfo,
     StorageDescriptor,
     Table,
+    TableInput,
 )
 from penstock.errors import InvalidInput, PenstockError
 from penstock.lakeformation.errors import InvalidRequest

@@ -7,8 +7,7 @@ from typing import cast
 from penstock.api.aws.protocol.operations import AnyHandler, BatchHandler, OperationSet, RequestContext
 from penstock.api.aws.protocol.values import Request, Response
 from penstock.catalog.indexes import PartitionIndex
-from penstock.catalog.inputs import DatabaseInput, TableInput
-from penstock.catalog.model import Database, Table
+from penstock.catalog.model import Database, DatabaseInput, Table, TableInput
 from penstock.catalog.service import CatalogService
 from penstock.catalog.store import CatalogStore
 from penstock.catalog.tables import ColumnSource

@@ -92,7 +92,7 @@ def dump_shared(storage: StorageDescriptor) -> str:
 
 def dump_partition(partition: Partition) -> str:
     """What is a partition's own: location, parameters, times, extra."""
-    body = {name: getattr(partition, name) for name in Partition.__slots__ if name not in _ELSEWHERE}
+    body = {name: getattr(partition, name) for name in Partition.__dataclass_fields__ if name not in _ELSEWHERE}
     return orjson.dumps({**body, "location": partition.storage.location}).decode()
 
 

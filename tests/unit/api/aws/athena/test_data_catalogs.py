@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from penstock.catalog.inputs import DatabaseInput
-from penstock.catalog.model import Column, StorageDescriptor, Table
+from penstock.catalog.model import Column, DatabaseInput, StorageDescriptor, Table
 from penstock.catalog.service import CatalogService
 from penstock.errors import AccessDenied
 from penstock.query.service import QueryService, StatementRequest

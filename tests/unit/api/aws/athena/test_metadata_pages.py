@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from penstock.catalog.inputs import DatabaseInput, TableInput
+from penstock.catalog.model import DatabaseInput, TableInput
 from penstock.catalog.service import CatalogService
 from tests.unit.api.aws.athena.conftest import CountingStore
 
