@@ -21,7 +21,7 @@ def array_findings(comparison: Comparison, part: Node, facts: Facts, path: str) 
         findings.append(finding(f"{path}/uniqueItems", "UNIQUE_ITEMS_ADDED", "uniqueItems", "no uniqueItems", message))
     if part.prefix or part.rest is not TRUE:
         findings.extend((yield from _items(comparison, part, facts, path, most)))
-    if comparison.rules.keywords_alone and part.rest_keyword != _ADDITIONAL and part.has_additional_items:
+    if comparison.keywords_alone and part.rest_keyword != _ADDITIONAL and part.has_additional_items:
         findings.extend((yield from _additional_alone(part, facts, f"{path}/{_ADDITIONAL}")))
     findings.extend((yield from _contains(part, facts, path)))
     return findings

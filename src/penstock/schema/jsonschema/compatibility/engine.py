@@ -87,6 +87,11 @@ class Comparison:
         """Whether so much work is done already that the comparison stops at the first finding."""
         return self.steps > _MAX_STEPS // 5 or self.work > _MAX_WORK // 5
 
+    @property
+    def keywords_alone(self) -> bool:
+        """Whether the rules compare some keywords by themselves: never where schemas are proven to accept no value."""
+        return self.rules.keywords_alone and not self.strict
+
     def facts(self, nodes: Sequence[Node]) -> Facts:
         """Return the facts of a value that all ``nodes`` accept."""
         implied = self.rules.keywords_imply_type and not self.strict

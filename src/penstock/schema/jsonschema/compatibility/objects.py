@@ -240,7 +240,7 @@ def _dependent_required(comparison: Comparison, part: Node, facts: Facts, path: 
 
 def _dependent_schemas(comparison: Comparison, part: Node, facts: Facts, ask: Ask) -> Rule:
     findings: list[Incompatibility] = []
-    alone = comparison.rules.keywords_alone
+    alone = comparison.keywords_alone
     for name, (keyword, node) in part.dependent_schemas.items():
         if facts.property(name) == (FALSE,) and not alone:
             continue
