@@ -1,9 +1,10 @@
 """The protocol of a schema format, which Avro, JSON Schema and Protobuf implement."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from penstock.schema.columns import HiveColumn
 from penstock.schema.incompatibility import Incompatibility
@@ -54,15 +55,13 @@ class ParsedSchema:
 
 
 class SchemaFormat(Protocol):
-    """The rules of one data format, free of I/O and state."""
+    """The rules of one data format, free of I/O and state: each format is a subclass."""
 
-    @property
-    def name(self) -> str:
-        """Glue's DataFormat: one of :data:`DATA_FORMATS`."""
+    name: ClassVar[str]
+    """Glue's DataFormat: one of :data:`DATA_FORMATS`."""
 
-    @property
-    def ending(self) -> str:
-        """How names of files with definitions end: ``.avsc``."""
+    ending: ClassVar[str]
+    """How names of files with definitions end: ``.avsc``."""
 
     def parse(self, text: str, references: Sequence[ReferencedText] = (), *, legacy: bool = False) -> ParsedSchema:
         """Check and canonicalise ``text``. Raise :class:`~penstock.schema.errors.InvalidSchema` with the fault and its path.
@@ -89,9 +88,11 @@ class SchemaFormat(Protocol):
 
     def pretty(self, schema: ParsedSchema) -> str:
         """Return the canonical form over many lines, human-readable and for diffs."""
+        return json.dumps(self.document(schema), indent=2, ensure_ascii=False)
 
     def document(self, schema: ParsedSchema) -> Any:
         """Return the canonical form as a JSON value, for comparison member by member."""
+        return json.loads(schema.canonical)
 
 
 def fingerprint(canonical: str) -> str:

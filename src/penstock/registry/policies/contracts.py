@@ -86,7 +86,7 @@ def _used(names: set[str]) -> Iterator[Incompatibility]:
 
 def _fields(schema: ParsedSchema) -> set[str]:
     """The fields at the top; of Protobuf those of every message that is not inside another."""
-    if schema.data_format == ProtobufFormat().name:
+    if schema.data_format == ProtobufFormat.name:
         messages = schema.tree.own_messages
         return {item.name for message in messages if "." not in message.local_name for item in message.proto.field}
     return {field.name for field in format_of(schema.data_format).fields(schema)}

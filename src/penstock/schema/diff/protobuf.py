@@ -34,8 +34,9 @@ def protobuf_changes(old: ProtoTree, new: ProtoTree) -> Changes:
 def _file(old: Any, new: Any, before: ProtoTree, after: ProtoTree) -> Iterator[Change]:
     if old.package != new.package:
         yield Change(path="/", part="package", old=old.package or "(none)", new=new.package or "(none)")
-    if (old.syntax or "proto2", old.edition) != (new.syntax or "proto2", new.edition):
-        yield _changed("/", "syntax", *(f"{file.syntax or 'proto2'} {file.edition or ''}".strip() for file in (old, new)))
+    yield from _maybe(
+        "/", "syntax", *(f"{file.syntax or 'proto2'} {file.edition or ''}".strip() for file in (old, new)), inert=True
+    )
     for name in sorted({*old.dependency, *new.dependency}):
         sides = (name if name in file.dependency else None for file in (old, new))
         yield from _maybe("/", "import", *sides, inert=True)
@@ -192,10 +193,6 @@ def _rest(old: Any, new: Any, apart: tuple[str, ...], path: str) -> Iterator[Cha
             copy.ClearField(name)
         texts.append(text_format.MessageToString(copy, as_one_line=True))
     yield from _maybe(path, "options", *(text or None for text in texts), inert=True)
-
-
-def _changed(path: str, part: str, old: str, new: str) -> Change:
-    return Change(path=path, part=part, old=old, new=new, inert=True)
 
 
 def _maybe(

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from penstock.schema.columns import HiveColumn
-from penstock.schema.format import Field, ParsedSchema, ReferencedText, fingerprint
+from penstock.schema.format import Field, ParsedSchema, ReferencedText, SchemaFormat, fingerprint
 from penstock.schema.incompatibility import Incompatibility
 from penstock.schema.protobuf.columns import columns
 from penstock.schema.protobuf.compiler import shipped_files
@@ -19,21 +19,14 @@ from penstock.schema.rules import CompatibilityRules
 __all__ = ["ProtobufFormat"]
 
 
-class ProtobufFormat:
+class ProtobufFormat(SchemaFormat):
     """proto2, proto3 and the editions that Google's compiler supports.
 
     The ``tree`` of a parsed schema is a :class:`~penstock.schema.protobuf.model.ProtoTree`.
     """
 
-    @property
-    def name(self) -> str:
-        """Glue's DataFormat."""
-        return "PROTOBUF"
-
-    @property
-    def ending(self) -> str:
-        """How names of files with definitions end."""
-        return ".proto"
+    name = "PROTOBUF"
+    ending = ".proto"
 
     def parse(
         self,
@@ -42,7 +35,7 @@ class ProtobufFormat:
         *,
         legacy: bool = False,  # noqa: ARG002 -- no rule of Protobuf was looser before
     ) -> ParsedSchema:
-        """Check and canonicalise ``text``. Raise :class:`~penstock.schema.errors.InvalidSchema` with the fault and its path.
+        """See :class:`SchemaFormat`.
 
         ``text`` may also be a FileDescriptorProto in base64, as Confluent's clients other than Java's register it. Then the
         parsed schema's text is .proto source. Each reference's name is its import path.
@@ -61,39 +54,34 @@ class ProtobufFormat:
         )
 
     def readable(self, reader: ParsedSchema, writer: ParsedSchema, rules: CompatibilityRules) -> list[Incompatibility]:
-        """Return why ``reader`` cannot read data of ``writer``; empty if it can."""
         return incompatibilities(reader.tree, writer.tree, rules.protobuf)
 
     def columns(self, schema: ParsedSchema) -> Sequence[HiveColumn]:
-        """Return the table columns of the first message. Raise :class:`~penstock.schema.errors.NoColumns` if it has none."""
         return columns(schema.tree)
 
     def standalone(self, schema: ParsedSchema) -> str:
-        """Return the definition and its imports as one file. Raise :class:`~penstock.schema.errors.NotSelfContained`."""
         return merged(schema.tree, schema.text)
 
     def pretty(self, schema: ParsedSchema) -> str:
-        """Return the canonical text, which has one statement per line."""
-        return schema.canonical
+        return schema.canonical  # one statement per line
 
     def document(self, schema: ParsedSchema) -> Any:
-        """Return the lines of the canonical text. Protobuf's JSON of a descriptor would omit custom options."""
+        # Lines of text: Protobuf's JSON of a descriptor would omit custom options.
         return schema.canonical.splitlines()
 
     def fields(self, schema: ParsedSchema) -> Sequence[Field]:
-        """Return the fields of the first message; none if there is no message."""
         tree: ProtoTree = schema.tree
         first = tree.first_message
         if first is None:
             return ()
         return tuple(
             Field(
-                name=item.name,
-                type=type_text(item, tree),
-                doc=tree.comments.get(f"{first.full_name}.{item.name}"),
-                required=is_required(item),
+                name=field.name,
+                type=type_text(field, tree),
+                doc=tree.comments.get(f"{first.full_name}.{field.name}"),
+                required=is_required(field),
             )
-            for item in first.proto.field
+            for field in first.proto.field
         )
 
     def serialized(self, schema: ParsedSchema) -> str:
