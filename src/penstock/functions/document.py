@@ -34,15 +34,36 @@ __all__ = ["KAFKA_RETRIES", "Declaration", "parse_function", "read_function"]
 KAFKA_RETRIES = 10
 """Retries of a Kafka mapping that has an on-failure destination and no limit of its own, as in Lambda."""
 
-_NAME = re.compile(r"[a-zA-Z0-9-_]{1,64}")
-_HANDLER = re.compile(r"[^\s]+\.[A-Za-z_][A-Za-z0-9_]*")
-_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")  # also used as a file name
+# The forms of texts by their keys: regular expression, name, remedy.
+_ADDRESS = (r"(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+):[0-9]{1,5}", "a broker's address", "It has the form HOST:PORT.")
+_FORMS = {
+    "FunctionName": (r"[a-zA-Z0-9-_]{1,64}", "a function name", "Use up to 64 letters, digits, '-' and '_'."),
+    "Handler": (
+        r"(?!.{129})[^\s]+\.[A-Za-z_][A-Za-z0-9_]*",
+        "a handler",
+        "It has the form MODULE.FUNCTION, such as consumer.handler.",
+    ),
+    "UUID": (  # also used as a file name
+        r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}",
+        "an id",
+        "Use up to 128 letters, digits and '.', '_', '-', such as a UUID.",
+    ),
+    "Topics": (
+        r"[^.]([a-zA-Z0-9\-_.]+)",
+        "a topic name that Lambda accepts",
+        "One has two or more letters, digits, '.', '_' and '-'.",
+    ),
+    "Destination": (
+        r"kafka://[^.][a-zA-Z0-9\-_.]{0,248}|arn:aws[a-z-]*:(sqs|sns|s3):.+|s3://[^/]+.*|file://.+",
+        "a destination",
+        "Name kafka://TOPIC, the ARN of a queue, topic or bucket, s3://BUCKET/prefix, or file://FOLDER.",
+    ),
+    "BootstrapServers": _ADDRESS,
+    "KAFKA_BOOTSTRAP_SERVERS": _ADDRESS,
+}
 _STREAM = re.compile(r"stream/[a-zA-Z0-9_.-]{1,128}")
 _VARIABLE = re.compile(r"[a-zA-Z][a-zA-Z0-9_]+")
-_BROKER = re.compile(r"(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+):[0-9]{1,5}")
 _LATEST_MOMENT = 253_402_300_799  # seconds since 1970: the end of the year 9999
-_TOPIC = re.compile(r"[^.]([a-zA-Z0-9\-_.]+)")
-_DESTINATION = re.compile(r"kafka://[^.][a-zA-Z0-9\-_.]{0,248}|arn:aws[a-z-]*:(sqs|sns|s3):.+|s3://[^/]+.*|file://.+")
 _STARTS: tuple[StartingPosition, ...] = ("TRIM_HORIZON", "LATEST", "AT_TIMESTAMP")
 _PROTOCOLS: tuple[Security, ...] = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 _LOGINS = {
@@ -115,17 +136,9 @@ def parse_function(
 
 def _function(top: Section, base: Path, environment: Mapping[str, str]) -> Function:
     name = top.required("FunctionName")
-    if not _NAME.fullmatch(name):
-        raise top.fault(
-            f"'{name[:80]}' is not a function name", key="FunctionName", remedy="Use up to 64 letters, digits, '-' and '_'."
-        )
+    _check(top, "FunctionName", name)
     handler = top.required("Handler")
-    if not _HANDLER.fullmatch(handler) or len(handler) > 128:
-        raise top.fault(
-            f"'{handler[:128]}' is not a handler",
-            key="Handler",
-            remedy="It has the form MODULE.FUNCTION, such as consumer.handler.",
-        )
+    _check(top, "Handler", handler)
     runtime = top.text("Runtime")
     if runtime is not None and not runtime.startswith("python"):
         raise top.fault(
@@ -134,8 +147,8 @@ def _function(top: Section, base: Path, environment: Mapping[str, str]) -> Funct
     top.text("Description")
     role = top.text("Role")
     # Lambda's limit is 5,400 seconds, but that of event source mappings of Kafka and Kinesis is lower.
-    timeout = top.integer("Timeout", minimum=1, maximum=900)
-    memory = top.integer("MemorySize", minimum=128, maximum=32_768)
+    timeout = top.integer("Timeout", minimum=1, maximum=900) or 3
+    memory = top.integer("MemorySize", minimum=128, maximum=32_768) or 128
     code = base / (top.text("CodeUri") or ".")
     if not code.is_dir():
         raise top.fault(f"the code's folder {code} does not exist", key="CodeUri", remedy="Correct CodeUri.")
@@ -156,13 +169,20 @@ def _function(top: Section, base: Path, environment: Mapping[str, str]) -> Funct
         name=name,
         handler=handler,
         code=code,
-        memory=128 if memory is None else memory,
-        timeout=3 if timeout is None else timeout,
+        memory=memory,
+        timeout=timeout,
         role=role,
         region=environment.get("AWS_REGION") or environment.get("AWS_DEFAULT_REGION") or DEFAULT_REGION,
         account=owner.account if owner else DEFAULT_ACCOUNT,
         variables=variables,
     )
+
+
+def _check(section: Section, key: str, text: str) -> None:
+    """Refuse a ``text`` that does not have the form of ``key``."""
+    rule, what, remedy = _FORMS[key]
+    if not re.fullmatch(rule, text):
+        raise section.fault(f"'{text[:120]}' is not {what}", key=key, remedy=remedy)
 
 
 def _arn(section: Section, key: str, text: str) -> Arn:
@@ -193,14 +213,14 @@ def _mapping(section: Section, function: Function, base: Path) -> EventSourceMap
         )
     kafka = isinstance(source, KafkaSource)
     window = section.integer("MaximumBatchingWindowInSeconds", minimum=0, maximum=300)
-    size = section.integer("BatchSize", minimum=1, maximum=10_000)
+    size = section.integer("BatchSize", minimum=1, maximum=10_000) or 100
     start, start_at = _start(section)
     destination = _destination(section, source, base)
     mapping = EventSourceMapping(
         source=source,
         function_name=function.name,
         id=_identity(section),
-        batch_size=100 if size is None else size,
+        batch_size=size,
         # Lambda's default window is half a second for Kafka, and 0 for Kinesis.
         window=float(window) if window is not None else (0.5 if kafka else 0.0),
         start=start,
@@ -216,14 +236,10 @@ def _mapping(section: Section, function: Function, base: Path) -> EventSourceMap
 
 
 def _identity(section: Section) -> str:
-    uuid = section.text("UUID")
-    if uuid and not _ID.fullmatch(uuid):
-        raise section.fault(
-            f"'{uuid[:80]}' is not an id",
-            key="UUID",
-            remedy="Use up to 128 letters, digits and '.', '_', '-', such as a UUID.",
-        )
-    return uuid or ""
+    uuid = section.text("UUID") or ""
+    if uuid:
+        _check(section, "UUID", uuid)
+    return uuid
 
 
 def _start(section: Section) -> tuple[StartingPosition, int | None]:
@@ -312,12 +328,7 @@ def _destination(section: Section, source: KafkaSource | KinesisSource, base: Pa
     if failure is None or not text:
         return None
     failure.done()
-    if not _DESTINATION.fullmatch(text):
-        raise failure.fault(
-            f"'{text[:120]}' is not a destination",
-            key="Destination",
-            remedy="Name kafka://TOPIC, the ARN of a queue, topic or bucket, s3://BUCKET/prefix, or file://FOLDER.",
-        )
+    _check(failure, "Destination", text)
     if text.startswith("kafka://"):
         if not isinstance(source, KafkaSource):
             raise failure.fault("a Kafka topic is a destination of Kafka sources only", key="Destination")
@@ -340,8 +351,8 @@ def _kinesis(section: Section, arn: Arn) -> KinesisSource:
         raise section.fault(
             f"{arn} is not a stream", key="EventSourceArn", remedy="Name arn:aws:kinesis:REGION:ACCOUNT:stream/NAME."
         )
-    factor = section.integer("ParallelizationFactor", minimum=1, maximum=10)
-    return KinesisSource(arn=str(arn), parallelization_factor=1 if factor is None else factor)
+    factor = section.integer("ParallelizationFactor", minimum=1, maximum=10) or 1
+    return KinesisSource(arn=str(arn), parallelization_factor=factor)
 
 
 def _kafka(section: Section, arn: Arn | None) -> KafkaSource:
@@ -352,12 +363,7 @@ def _kafka(section: Section, arn: Arn | None) -> KafkaSource:
     topics = section.texts("Topics")
     if len(topics) != 1:
         raise section.fault("'Topics' must name one topic", key="Topics")
-    if not _TOPIC.fullmatch(topics[0]):
-        raise section.fault(
-            f"'{topics[0][:80]}' is not a topic name that Lambda accepts",
-            key="Topics",
-            remedy="One has two or more letters, digits, '.', '_' and '-'.",
-        )
+    _check(section, "Topics", topics[0])
     brokers = _brokers(section, arn)
     name = "SelfManagedKafkaEventSourceConfig" if arn is None else "AmazonManagedKafkaEventSourceConfig"
     config = section.section(name)
@@ -409,8 +415,7 @@ def _addresses(section: Section, key: str, listed: Sequence[str]) -> str:
     """Return librdkafka's list of brokers; each text may have several, as a variable does."""
     addresses = [part.strip() for text in listed for part in text.split(",")]
     for address in addresses:
-        if not _BROKER.fullmatch(address):
-            raise section.fault(f"'{address[:120]}' is not a broker's address", key=key, remedy="It has the form HOST:PORT.")
+        _check(section, key, address)
     return ",".join(addresses)
 
 
@@ -468,12 +473,10 @@ def _pollers(section: Section) -> tuple[int, int]:
     default = max(1, min(8, os.cpu_count() or 1))
     if config is None:
         return 1, default
-    low = config.integer("MinimumPollers", minimum=1, maximum=200)
-    high = config.integer("MaximumPollers", minimum=1, maximum=10_000)
+    least = config.integer("MinimumPollers", minimum=1, maximum=200) or 1
+    most = config.integer("MaximumPollers", minimum=1, maximum=10_000) or max(least, default)
     config.text("PollerGroupName")
     config.done()
-    least = 1 if low is None else low
-    most = max(least, default) if high is None else high
     if most < least:
         raise config.fault(f"MaximumPollers ({most}) is less than MinimumPollers ({least})", key="MaximumPollers")
     return least, most

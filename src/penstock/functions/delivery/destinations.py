@@ -6,8 +6,9 @@ not commit them before.
 
 import json
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -20,7 +21,7 @@ from penstock.functions.delivery.failures import failure_record
 from penstock.functions.delivery.steps import Discard
 from penstock.functions.errors import DestinationUnavailable
 from penstock.functions.events import Origin
-from penstock.names import parse_arn
+from penstock.names import Arn, parse_arn
 
 __all__ = ["Destination", "open_destination"]
 
@@ -49,13 +50,11 @@ def open_destination(
     if text.startswith("file://"):
         return _Folder(Path(text.removeprefix("file://")), documents)
     if text.startswith("s3://"):
-        bucket, _, prefix = text.removeprefix("s3://").partition("/")
-        return _Bucket(bucket, prefix, documents)
+        return _bucket(text.removeprefix("s3://"), documents)
     arn = parse_arn(text)
     if arn.service == "s3":
-        bucket, _, prefix = arn.resource.partition("/")
-        return _Bucket(bucket, prefix, documents)
-    return _Queue(text, documents) if arn.service == "sqs" else _Topic(text, documents)
+        return _bucket(arn.resource, documents)
+    return _queue(arn, documents) if arn.service == "sqs" else _topic(arn, documents)
 
 
 class _Documents:
@@ -149,76 +148,54 @@ class _Folder:
 
 
 class _Service:
-    """Sends one request to an AWS service per discard."""
+    """Sends one request to an AWS service per discard: ``send`` makes it; ``what`` names the target."""
 
-    def __init__(self, service: str, region: str | None, documents: _Documents) -> None:
-        self._client = open_client(service, region=region or None)
-        self._documents = documents
+    def __init__(self, what: str, client: Any, send: Callable[[Discard], object]) -> None:
+        self._what = what
+        self._client = client
+        self._send = send
 
     def put(self, discard: Discard) -> None:
         try:
-            with translated_errors(self._client, self.what):
-                self.send(discard)
+            with translated_errors(self._client, self._what):
+                self._send(discard)
         except PenstockError as error:
             raise DestinationUnavailable(
-                f"{self.what} refused failed records: {error.message}", remedy=error.remedy
+                f"{self._what} refused failed records: {error.message}", remedy=error.remedy
             ) from None
-
-    @property
-    def what(self) -> str:
-        raise NotImplementedError
-
-    def send(self, discard: Discard) -> None:
-        raise NotImplementedError
 
     def close(self) -> None:
         self._client.close()
 
 
-class _Bucket(_Service):
-    def __init__(self, bucket: str, prefix: str, documents: _Documents) -> None:
-        super().__init__("s3", None, documents)
-        self._bucket = bucket
-        self._prefix = f"{prefix.rstrip('/')}/" if prefix else ""
+def _bucket(place: str, documents: _Documents) -> _Service:
+    bucket, _, prefix = place.partition("/")
+    folder = f"{prefix.rstrip('/')}/" if prefix else ""
+    client = open_client("s3")
 
-    @property
-    def what(self) -> str:
-        return f"Bucket {self._bucket}"
+    def send(discard: Discard) -> None:
+        key, body = folder + documents.key(discard), documents.with_event(discard).encode()
+        client.put_object(Bucket=bucket, Key=key, Body=body, ContentType="application/json")
 
-    def send(self, discard: Discard) -> None:
-        self._client.put_object(
-            Bucket=self._bucket,
-            Key=self._prefix + self._documents.key(discard),
-            Body=self._documents.with_event(discard).encode(),
-            ContentType="application/json",
-        )
+    return _Service(f"Bucket {bucket}", client, send)
 
 
-class _Queue(_Service):
-    def __init__(self, arn: str, documents: _Documents) -> None:
-        parsed = parse_arn(arn)
-        super().__init__("sqs", parsed.region, documents)
-        self._name, self._owner = parsed.resource, parsed.account
-        self._url: str | None = None
+def _queue(arn: Arn, documents: _Documents) -> _Service:
+    client = open_client("sqs", region=arn.region or None)
 
-    @property
-    def what(self) -> str:
-        return f"Queue {self._name}"
+    @cache
+    def url() -> str:
+        return str(client.get_queue_url(QueueName=arn.resource, QueueOwnerAWSAccountId=arn.account)["QueueUrl"])
 
-    def send(self, discard: Discard) -> None:
-        if self._url is None:
-            self._url = self._client.get_queue_url(QueueName=self._name, QueueOwnerAWSAccountId=self._owner)["QueueUrl"]
-        self._client.send_message(QueueUrl=self._url, MessageBody=self._documents.metadata(discard))
+    return _Service(
+        f"Queue {arn.resource}",
+        client,
+        lambda discard: client.send_message(QueueUrl=url(), MessageBody=documents.metadata(discard)),
+    )
 
 
-class _Topic(_Service):
-    def __init__(self, arn: str, documents: _Documents) -> None:
-        super().__init__("sns", parse_arn(arn).region, documents)
-        self._arn = arn
-
-    @property
-    def what(self) -> str:
-        return f"Topic {self._arn}"
-
-    def send(self, discard: Discard) -> None:
-        self._client.publish(TopicArn=self._arn, Message=self._documents.metadata(discard))
+def _topic(arn: Arn, documents: _Documents) -> _Service:
+    client = open_client("sns", region=arn.region or None)
+    return _Service(
+        f"Topic {arn}", client, lambda discard: client.publish(TopicArn=str(arn), Message=documents.metadata(discard))
+    )
