@@ -12,8 +12,7 @@ from penstock.api.aws.catalog.shapes import database_input, database_shape, erro
 from penstock.api.aws.protocol.handlers import call, member, paged
 from penstock.api.aws.protocol.operations import Handler, OperationSet, RequestContext
 from penstock.api.aws.protocol.values import Request, Response
-from penstock.catalog.inputs import TableInput
-from penstock.catalog.model import Table
+from penstock.catalog.model import Table, TableInput
 from penstock.catalog.service import CatalogService
 from penstock.catalog.table_search import Predicate, TableSearch
 from penstock.errors import InvalidInput, NotFound, PenstockError
