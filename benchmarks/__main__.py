@@ -11,7 +11,7 @@ from benchmarks.timing import Row
 
 __all__ = ["SUITES", "main", "measure", "table"]
 
-SUITES = ("serdes", "registry", "durability", "scale", "catalog", "sql", "tpch", "decode", "pipeline", "compact")
+SUITES = ("serdes", "registry", "durability", "scale", "accounts", "catalog", "sql", "tpch", "decode", "pipeline", "compact")
 _RESULTS = "bench-results.md"
 
 

@@ -1,7 +1,6 @@
-"""Starts the crawls of crawlers with a schedule, on a thread of its own."""
+"""Starts the crawls of crawlers with a schedule, on a thread of its own, which looks when it is woken."""
 
 import logging
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -12,6 +11,7 @@ from penstock.crawl.model import Crawler
 from penstock.crawl.store import CrawlStore
 from penstock.cron import parse_cron
 from penstock.errors import PenstockError
+from penstock.owners import Poller
 
 __all__ = ["MAX_CRAWLERS", "CrawlSchedules", "next_run", "scheduled_crawl"]
 
@@ -29,20 +29,21 @@ class CrawlSchedules:
         self._store = store
         self._start = start
         self._now = now
-        self._closing = threading.Event()
-        self._thread: threading.Thread | None = None
+        self._poller = Poller(
+            self._look, name="penstock-crawl-schedules", what="reading the schedules of crawlers", pause=_TICK_SECONDS
+        )
 
     def begin(self) -> None:
-        """Look for crawls that are due, every few seconds from now on."""
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._run, name="penstock-crawl-schedules", daemon=True)
-            self._thread.start()
+        """Look for crawls that are due, soon and with each :meth:`wake`."""
+        self._poller.begin()
+
+    def wake(self) -> None:
+        """Look for crawls that are due now."""
+        self._poller.wake()
 
     def close(self, timeout: float) -> None:
         """Start no more crawls; wait up to ``timeout`` seconds for one that is being started."""
-        self._closing.set()
-        if self._thread is not None:
-            self._thread.join(timeout)
+        self._poller.close(timeout)
 
     def run_due(self) -> Sequence[str]:
         """Start the crawls that are due, and return their crawlers' names. Of several servers, one starts each.
@@ -83,12 +84,8 @@ class CrawlSchedules:
             return False
         return claimed
 
-    def _run(self) -> None:
-        while not self._closing.wait(_TICK_SECONDS):
-            try:
-                self.run_due()
-            except Exception:  # noqa: BLE001 - the store may be unavailable for a moment
-                _LOG.exception("the schedules of crawlers could not be read")
+    def _look(self) -> None:
+        self.run_due()
 
 
 def scheduled_crawl(name: str, due: datetime) -> str:

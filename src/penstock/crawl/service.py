@@ -185,8 +185,12 @@ class CrawlService:
             self._ownership.fail_lost(crawler)
 
     def begin(self) -> None:
-        """Start scheduled crawls from now on."""
+        """Start scheduled crawls from now on: those that are due at each :meth:`wake`."""
         self.schedules.begin()
+
+    def wake(self) -> None:
+        """Start the crawls that are due."""
+        self.schedules.wake()
 
     def close(self, timeout: float = 10.0) -> None:
         """Stop the crawls of this process and wait for them, ``timeout`` seconds for all."""

@@ -36,8 +36,7 @@ __all__ = ["JobRunner", "RunEnded"]
 
 _LOG = logging.getLogger(__name__)
 _TICK_SECONDS = 0.5
-_IDLE_SECONDS = 5.0  # while nothing runs: a start in this process wakes the runner
-_SWEEP_SECONDS = 600.0
+_SWEEP_SECONDS = 600.0  # also between two looks while nothing runs: who starts a run, or finds one, wakes the runner
 _HEARTBEAT = timedelta(seconds=5)
 _DEAD_AFTER = timedelta(seconds=60)
 _START = timedelta(seconds=30)  # for a supervisor to lock its folder
@@ -133,7 +132,7 @@ class JobRunner:
 
     def tick(self) -> float:
         """Do what is to be done for each run now; return the seconds until the next look."""
-        pause = _IDLE_SECONDS
+        pause = _SWEEP_SECONDS
         for look in self._on_tick:
             try:
                 pause = min(pause, look())

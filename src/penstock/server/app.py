@@ -159,9 +159,8 @@ def _operational_app(
         gc.collect()
         gc.freeze()
         flusher = asyncio.create_task(_flush_often(metrics))
-        accounts = [account.id for account in await asyncio.to_thread(services.directory.accounts.list)]
         # The server answers meanwhile.
-        beginning = asyncio.create_task(asyncio.to_thread(services.tenants.begin, accounts))
+        beginning = asyncio.create_task(asyncio.to_thread(services.begin))
         try:
             yield
         finally:

@@ -93,6 +93,11 @@ class TenantJobs:
         if self.runner is not None:
             self.runner.begin()
 
+    def wake(self) -> None:
+        """Look for what is to be done now."""
+        if self.runner is not None:
+            self.runner.wake()
+
     def close(self) -> None:
         """Stop watching runs, which go on."""
         if self.runner is not None:

@@ -18,12 +18,14 @@ _log = logging.getLogger("penstock.server")
 class ServedTenant(Tenant):
     """A tenant with its AWS operations.
 
-    ``recover`` fails work of a dead server, ``begin`` begins the work in the background, ``close`` ends the services.
+    ``recover`` fails work of a dead server, ``begin`` begins the work in the background, ``wake`` does what is due of it,
+    ``close`` ends the services.
     """
 
     operations: Sequence[OperationSet]
     recover: Callable[[], None]
     begin: Callable[[], None]
+    wake: Callable[[], None]
     close: Callable[[], None]
     jobs: TenantJobs
 
@@ -75,19 +77,22 @@ class ServedTenants:
         """Return the handler of a running tenant."""
         return self._handlers[account][service, operation]
 
-    def begin(self, accounts: Iterable[str]) -> None:
-        """Do the work in the background of ``accounts``, and of each that is started later: schedules, and the runs of jobs.
-
-        It takes a tenth of a second an account.
-        """
+    def begin(self) -> None:
+        """Do the work in the background of the running tenants, and of each that is started later."""
         with self._lock:
             self._working = True
             running = list(self._running.values())
         for tenant in running:
             self._begin(tenant)
+
+    def attend(self, accounts: Iterable[str]) -> None:
+        """Do now what is due for these accounts, by the services of each: schedules, runs, what dead servers left."""
         for account in accounts:
             try:
-                self.get(account)
+                tenant = self.get(account)
+                if tenant is not None:
+                    tenant.recover()
+                    tenant.wake()
             except Exception:  # noqa: BLE001 - one account must not keep the others from their work
                 self._complain(account)
 
@@ -100,7 +105,7 @@ class ServedTenants:
 
     def _complain(self, account: str) -> None:
         if not self._closed:
-            _log.exception("the work of account %s could not be begun", account)
+            _log.exception("the work of account %s could not be done", account)
 
     def close(self) -> None:
         """Close the running tenants, and start no more."""

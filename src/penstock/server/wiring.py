@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
@@ -51,6 +52,7 @@ from penstock.query.service import QueryService
 from penstock.query.settings import QuerySettings
 from penstock.registry.service import RegistryService
 from penstock.secrets.service import SecretsService
+from penstock.server.attendant import Attendant
 from penstock.server.directory import Directory, connect_store
 from penstock.server.isolation import JobPlatform, check_jobs
 from penstock.server.jobs import TenantJobs, role_of_glue
@@ -61,6 +63,7 @@ from penstock.settings.server import ServerSettings
 from penstock.spark.sql.engine import SparkSql
 from penstock.sql.errors import StatementError
 from penstock.store.sql.access import SqlAccessStore
+from penstock.store.sql.attention import WorkFinder
 from penstock.store.sql.catalog.connections import SqlConnectionStore
 from penstock.store.sql.catalog.crawl import SqlCrawlStore
 from penstock.store.sql.catalog.store import SqlCatalogStore
@@ -88,6 +91,7 @@ class Services:
     database: Database
     directory: Directory
     tenants: ServedTenants
+    attendant: Attendant
     operations: Sequence[OperationSet]
     readiness: Readiness
     children: ChildPool
@@ -101,15 +105,14 @@ class Services:
         """The registry of the first account."""
         return self.tenants.first.schemas
 
-    def recover(self) -> None:
-        """Migrate every account's store, and mark work that a dead server left running as failed."""
-        for account in self.directory.accounts.list():
-            tenant = self.tenants.get(account.id)
-            if tenant is not None:
-                tenant.recover()
+    def begin(self) -> None:
+        """Do the accounts' work in the background from now on. An account's services start when it has something to do."""
+        self.tenants.begin()
+        self.attendant.begin()
 
     def close(self) -> None:
         """Stop running work, and close the stores."""
+        self.attendant.close()
         self.tenants.close()
         self.children.close()
         self.database.close()
@@ -122,7 +125,9 @@ def wire(settings: ServerSettings, audit: AuditSink) -> Services:
 
 
 def prepare(settings: ServerSettings) -> None:
-    """Migrate, store the bootstrap key, and mark work of a dead server as failed; once per start, before any worker.
+    """Migrate the first account's store, and store the bootstrap key; once per start, before any worker.
+
+    Each other account's store is migrated when its services start.
 
     Raises :class:`EnvironmentProblem` if the store, a lake or the master key cannot be used.
     """
@@ -143,7 +148,6 @@ def prepare(settings: ServerSettings) -> None:
                 "administrator activate it (aws iam update-access-key --status Active).",
                 settings.bootstrap_key.access_key_id,
             )
-        services.recover()
     finally:
         services.close()
 
@@ -201,6 +205,7 @@ def _assemble(settings: ServerSettings, database: Database, sealer: Sealer, audi
         database=database,
         directory=directory,
         tenants=tenants,
+        attendant=Attendant(_finder(settings, directory, database), tenants.attend),
         operations=(*tenants.first.operations, *directory.operations),
         readiness=Readiness(database, _folders(settings, database), minimum_free=settings.minimum_free),
         children=parts.children,
@@ -208,6 +213,22 @@ def _assemble(settings: ServerSettings, database: Database, sealer: Sealer, audi
         access_checker=access_checker,
         authorizer=authorizer,
     )
+
+
+def _finder(settings: ServerSettings, directory: Directory, database: Database) -> Callable[[], Sequence[str]]:
+    """Return a function that finds the accounts with work, at first also those whose runs have left folders here."""
+    folders = None if settings.jobs is None else settings.jobs.folder
+    finder = WorkFinder(database, settings.account)
+    looked = False
+
+    def find() -> Sequence[str]:
+        nonlocal looked
+        others = [account.id for account in directory.accounts.list() if account.id != settings.account]
+        left = [account for account in others if not looked and folders is not None and (folders / account).is_dir()]
+        looked = True
+        return list(dict.fromkeys([*finder.find(others, now=datetime.now(UTC)), *left]))
+
+    return find
 
 
 def _folders(settings: ServerSettings, database: Database) -> Mapping[str, Path]:
@@ -316,6 +337,7 @@ def _tenant(parts: _Parts, account: str, database: Database) -> ServedTenant:
         jobs=jobs,
         recover=_in_order(crawls.recover, statements.recover),
         begin=_in_order(crawls.begin, jobs.begin),
+        wake=_in_order(crawls.wake, jobs.wake),
         close=_in_order(jobs.close, statements.close, *([cluster.close] if cluster is not None else []), crawls.close),
     )
 

@@ -5,6 +5,7 @@ runs read, and ``begun``, which they write. It runs until its standard input end
 """
 
 import os
+import select
 import socket
 import sys
 from pathlib import Path
@@ -38,7 +39,8 @@ def main(url: str, home: str, number: str) -> None:
     isolation = Isolation(account="111122223333", readable=(beside / "script.py",), writable=(beside / "begun",))
     runner = JobRunner(SqlJobStore(database), settings, host=host, check=lambda _run: None, isolation=isolation)
     runner.begin()
-    sys.stdin.read()
+    while not select.select([sys.stdin], [], [], 1.0)[0]:
+        runner.wake()
     runner.close()
     database.close()
 

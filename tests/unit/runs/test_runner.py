@@ -241,9 +241,9 @@ def test_workflows_runs_and_sessions_are_forgotten_as_runs_of_jobs_are(world: Wo
 
 
 def test_a_runner_looks_seldom_while_nothing_runs(world: World) -> None:
-    here, due = world.runner("here"), [60.0]
+    here, due = world.runner("here"), [3_600.0]
     here.on_tick(lambda: due[0])
-    assert here.tick() == 5.0
+    assert here.tick() == 600.0
     due[0] = 2.0
     assert here.tick() == 2.0
     run = world.runs.start("j", RunRequest())
@@ -252,8 +252,7 @@ def test_a_runner_looks_seldom_while_nothing_runs(world: World) -> None:
     assert wait_until(lambda: here.tick() == 2.0, seconds=240)
 
 
-def test_who_starts_a_run_wakes_its_runner(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("penstock.runs.runner._IDLE_SECONDS", 3_600.0)
+def test_who_starts_a_run_wakes_its_runner(world: World) -> None:
     here, looked = world.runner("here"), threading.Event()
 
     def look() -> float:

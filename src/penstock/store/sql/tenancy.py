@@ -12,7 +12,7 @@ from sqlalchemy import select, text
 from penstock.store.sql.access import accounts
 from penstock.store.sql.database import Database
 
-__all__ = ["account_ids", "beside", "of_account", "with_database"]
+__all__ = ["account_ids", "beside", "of_account", "schema_of", "with_database"]
 
 
 def of_account(first: Database, account: str) -> Database:
@@ -21,7 +21,7 @@ def of_account(first: Database, account: str) -> Database:
     It is in memory if ``first`` is.
     """
     if not first.is_sqlite:
-        name = _schema(account)
+        name = schema_of(account)
         with first.write() as connection:
             connection.exec_driver_sql(f'CREATE SCHEMA IF NOT EXISTS "{name}"')
         return Database(first.url.render_as_string(hide_password=False), schema=name)
@@ -43,7 +43,7 @@ def with_database(first: Database) -> Sequence[str]:
     if not first.is_sqlite:
         with first.read() as connection:
             schemas = set(connection.execute(text("SELECT nspname FROM pg_namespace")).scalars())
-        return [account for account in known if _schema(account) in schemas]
+        return [account for account in known if schema_of(account) in schemas]
     file = _file(first)
     return [] if file is None else [account for account in known if beside(file, account).exists()]
 
@@ -58,5 +58,6 @@ def _file(first: Database) -> Path | None:
     return None if name in (None, "", ":memory:") else Path(str(name))
 
 
-def _schema(account: str) -> str:
+def schema_of(account: str) -> str:
+    """Return the schema of an account on PostgreSQL."""
     return f"account_{account}"
