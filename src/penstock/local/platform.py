@@ -62,24 +62,7 @@ def parts_of(
         insecure_plain_http=config.insecure_plain_http,
         arguments=(*config.audit_arguments, *config.rate_arguments),
     )
-    server = ServerProcess(
-        home=home.root,
-        host=config.host,
-        port=config.server_port,
-        region=config.region,
-        account=config.account,
-        access_key_id=config.access_key_id,
-        secret_access_key=config.secret_access_key,
-        s3_endpoint_url=config.s3_endpoint_url,
-        workers=workers,
-        signed=signed,
-        tls=tls,
-        allowed_hosts=config.allowed_host_names,
-        insecure_plain_http=config.insecure_plain_http,
-        insecure_basic_auth=config.insecure_basic_auth,
-        metrics_without_key=config.metrics_without_key,
-        arguments=(*config.audit_arguments, *config.caller_arguments, *config.jobs_arguments),
-    )
+    server = ServerProcess(home=home.root, config=config, workers=workers, signed=signed, tls=tls)
     mutual = PortClaim(port=config.mtls_port, part="Kafka broker's mutual TLS", option="--mtls-port")
     return (
         Part(

@@ -18,6 +18,7 @@ from penstock.local.processes.child import Service
 from penstock.local.processes.ports import free_ports
 from penstock.local.processes.supervisor import LivenessPolicy, RestartPolicy, Supervisor
 from penstock.local.server import ServerProcess
+from penstock.settings.home import PlatformConfig
 from penstock.testing.clients import boto3_client
 from penstock.testing.polling import eventually
 from tests.security.targets import Keys
@@ -56,15 +57,7 @@ def replaced(supervisor: Supervisor) -> bool:
 
 def test_a_server_that_does_not_answer_is_replaced(tmp_path: Path) -> None:
     [port] = free_ports(1)
-    server = ServerProcess(
-        home=tmp_path,
-        host="127.0.0.1",
-        port=port,
-        region="us-east-1",
-        account="000000000000",
-        s3_endpoint_url="http://127.0.0.1:1",
-        **_KEYS,
-    )
+    server = ServerProcess(home=tmp_path, config=PlatformConfig(server_port=port, kafka_password="unused", **_KEYS))
     with supervised(server.service(), tmp_path) as supervisor:
         glue = boto3_client("glue", f"http://127.0.0.1:{port}", "us-east-1", **_KEYS)
         glue.create_registry(RegistryName="kept")

@@ -1,9 +1,11 @@
 """Access keys in SQL, their secrets sealed with the master key; with entities and accounts."""
 
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
+from dataclasses import fields
+from datetime import UTC
 from typing import Any
 
+import msgspec
 import orjson
 from sqlalchemy import (
     Column,
@@ -36,7 +38,6 @@ from penstock.access.entities import (
     InstanceProfile,
     ManagedPolicy,
     OidcProvider,
-    PolicyVersion,
     Role,
     User,
     kind_of,
@@ -98,6 +99,7 @@ _COLUMNS = frozenset({"account", "name", "id"})
 _CLASSES: Mapping[EntityKind, type[Entity]] = {
     EntityKind.USER: User,
     EntityKind.ROLE: Role,
+    EntityKind.POLICY: ManagedPolicy,
     EntityKind.GROUP: Group,
     EntityKind.PROFILE: InstanceProfile,
     EntityKind.OIDC: OidcProvider,
@@ -305,35 +307,8 @@ class _Entities:
 
 def _entity_json(entity: Entity) -> str:
     """Return the members that have no column, as JSON; times in ISO 8601."""
-    return orjson.dumps(
-        {name: value for name, value in _members(entity).items() if name not in _COLUMNS}, option=orjson.OPT_SORT_KEYS
-    ).decode()
-
-
-def _entity_from(kind: EntityKind, account: str, name: str, unique_id: str, text: str) -> Entity:
-    """Return the entity of a row."""
-    members: dict[str, Any] = orjson.loads(text)
-    members |= {"account": account, "name": name, "id": unique_id, "created": _time(members["created"])}
-    if kind is EntityKind.POLICY:
-        members["updated"] = _time(members["updated"])
-        members["versions"] = tuple(
-            PolicyVersion(number=version["number"], document=version["document"], created=_time(version["created"]))
-            for version in members["versions"]
-        )
-        return ManagedPolicy(**members)
-    for listed in {"attached", "client_ids", "groups", "thumbprints"} & set(members):
-        members[listed] = tuple(members[listed])
-    return _CLASSES[kind](**members)
-
-
-def _members(entity: Entity) -> Mapping[str, Any]:
-    # orjson writes data classes, tuples and times itself.
-    members: Mapping[str, Any] = orjson.loads(orjson.dumps(entity))
-    return members
-
-
-def _time(text: str) -> datetime:
-    return datetime.fromisoformat(text)
+    members = {member.name: getattr(entity, member.name) for member in fields(entity) if member.name not in _COLUMNS}
+    return orjson.dumps(members, option=orjson.OPT_SORT_KEYS).decode()
 
 
 def _place(kind: EntityKind, account: str, name: str) -> ColumnElement[bool]:
@@ -342,7 +317,8 @@ def _place(kind: EntityKind, account: str, name: str) -> ColumnElement[bool]:
 
 
 def _entity(row: Row[*tuple[Any, ...]]) -> Entity:
-    return _entity_from(EntityKind(row.kind), row.account, row.name, row.id, row.content)
+    members = {**orjson.loads(row.content), "account": row.account, "name": row.name, "id": row.id}
+    return msgspec.convert(members, _CLASSES[EntityKind(row.kind)])
 
 
 def _account(row: Row[*tuple[Any, ...]]) -> Account:

@@ -249,15 +249,9 @@ def _statement(row: RowMapping) -> Statement:
     failure = json.loads(values["failure"]) if values["failure"] is not None else None
     values["failure"] = None if failure is None else StatementFailure(**failure)
     values["statistics"] = StatementStatistics(**json.loads(values["statistics"]))
-    values["columns"] = tuple(ResultColumn(**load) for load in json.loads(values["columns"]))
+    values["columns"] = tuple(ResultColumn(**column) for column in json.loads(values["columns"]))
     return Statement(**values)
 
 
-def _json(value: ResultOptions | StatementFailure | StatementStatistics | Sequence[Any] | None) -> str | None:
-    if value is None:
-        return None
-    if isinstance(value, ResultOptions | StatementFailure | StatementStatistics):
-        return json.dumps(asdict(value))
-    return json.dumps(
-        [asdict(result_column) if isinstance(result_column, ResultColumn) else result_column for result_column in value]
-    )
+def _json(value: Any) -> str | None:
+    return None if value is None else json.dumps(value, default=asdict)
