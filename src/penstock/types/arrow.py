@@ -44,7 +44,7 @@ _ARROW: dict[str, pa.DataType] = {
     "timestamptz": pa.timestamp("us", "UTC"),
     "void": pa.null(),
 }
-_LAKE = {kind: Scalar(name) for name, kind in _ARROW.items() if name not in {"varchar", "char", "uuid", "timestamp_ntz"}}
+_LAKE = {type_: Scalar(name) for name, type_ in _ARROW.items() if name not in {"varchar", "char", "uuid", "timestamp_ntz"}}
 # An unsigned integer is the smallest type that holds its values.
 _LAKE |= {pa.uint8(): Scalar("smallint"), pa.uint16(): Scalar("int"), pa.uint32(): Scalar("bigint")}
 _LAKE |= {pa.uint64(): Scalar("decimal", (20, 0)), pa.float16(): Scalar("float"), pa.date64(): Scalar("date")}
@@ -55,17 +55,17 @@ _UNIT = re.compile(r"\[(\w+)")
 
 
 @lru_cache(maxsize=4_096)
-def render(kind: LakeType) -> pa.DataType:
-    """Return the Arrow type for the values of ``kind``, times in microseconds. Raises :class:`TypeMissing`."""
-    return fold(kind, scalar=_arrow, array=pa.list_, mapping=pa.map_, struct=_fields)
+def render(type_: LakeType) -> pa.DataType:
+    """Return the Arrow type for the values of ``type_``, times in microseconds. Raises :class:`TypeMissing`."""
+    return fold(type_, scalar=_arrow, array=pa.list_, mapping=pa.map_, struct=_fields)
 
 
-def _arrow(kind: Scalar) -> pa.DataType:
-    return pa.decimal128(*kind.numbers) if kind.name == "decimal" else scalar_of(_ARROW, kind, "Arrow")
+def _arrow(type_: Scalar) -> pa.DataType:
+    return pa.decimal128(*type_.numbers) if type_.name == "decimal" else scalar_of(_ARROW, type_, "Arrow")
 
 
-def _fields(kind: Struct, types: tuple[pa.DataType, ...]) -> pa.DataType:
-    return pa.struct([(field.name, inner) for field, inner in zip(kind.fields, types, strict=True)])
+def _fields(type_: Struct, types: tuple[pa.DataType, ...]) -> pa.DataType:
+    return pa.struct([(field.name, inner) for field, inner in zip(type_.fields, types, strict=True)])
 
 
 def parse(arrow: pa.DataType, *, depth: int = 0) -> LakeType:
@@ -102,16 +102,16 @@ def _parameterised(arrow: pa.DataType) -> Scalar:
     raise TypeMissing(f"The lake has no type for Arrow's {arrow}.", remedy="Convert the column, or leave it out.")
 
 
-def in_hive_table(kind: LakeType) -> LakeType:
-    """Return the type that a Hive table over files with values of ``kind`` has.
+def in_hive_table(type_: LakeType) -> LakeType:
+    """Return the type that a Hive table over files with values of ``type_`` has.
 
     A time of day is its number of milli- or microseconds, a uuid its bytes; a column without values is a string.
     """
-    return replace_scalars(kind, _stored)
+    return replace_scalars(type_, _stored)
 
 
-def _stored(kind: Scalar) -> LakeType:
-    match kind:
+def _stored(type_: Scalar) -> LakeType:
+    match type_:
         case Scalar("time", numbers):
             return Scalar("int" if numbers and numbers[0] <= _DIGITS["ms"] else "bigint")
         case Scalar("timestamptz"):
@@ -119,4 +119,4 @@ def _stored(kind: Scalar) -> LakeType:
         case Scalar("uuid"):
             return Scalar("binary")
         case _:
-            return STRING if kind == VOID else kind
+            return STRING if type_ == VOID else type_

@@ -27,7 +27,7 @@ _LOGICAL: Mapping[tuple[str, str | None], Scalar] = {
 _WIDER = (({"int", "long"}, Scalar("bigint")), ({"float", "double"}, Scalar("double")))
 _MICROSECONDS = {"type": "long", "logicalType": "timestamp-micros"}
 _OF_SCALARS: Mapping[str, Any] = {
-    **{kind.name: name for name, kind in _PRIMITIVES.items()},
+    **{type_.name: name for name, type_ in _PRIMITIVES.items()},
     **dict.fromkeys(("tinyint", "smallint"), "int"),
     **dict.fromkeys(("varchar", "char"), "string"),
     "date": {"type": "int", "logicalType": "date"},
@@ -51,7 +51,7 @@ def of_branches(branches: Sequence[tuple[str, LakeType]]) -> LakeType:
         return branches[0][1] if branches else VOID
     names = {name for name, _ in branches}
     wider = next((wider for both, wider in _WIDER if names == both), None)
-    return wider or Struct(tuple(Field(f"member{at}", kind) for at, (_, kind) in enumerate(branches)))
+    return wider or Struct(tuple(Field(f"member{at}", type_) for at, (_, type_) in enumerate(branches)))
 
 
 def record(name: str, columns: Sequence[tuple[str, LakeType]]) -> dict[str, Any]:
@@ -59,25 +59,25 @@ def record(name: str, columns: Sequence[tuple[str, LakeType]]) -> dict[str, Any]
 
     The records inside have ``name`` in front of theirs, as a schema names each type once.
     """
-    fields = [{"name": column, "type": _nullable(f"{name}_{column}", kind), "default": None} for column, kind in columns]
+    fields = [{"name": column, "type": _nullable(f"{name}_{column}", type_), "default": None} for column, type_ in columns]
     return {"type": "record", "name": name, "fields": fields}
 
 
-def _nullable(name: str, kind: LakeType) -> Any:
-    return "null" if kind == VOID else ["null", _of(name, kind)]
+def _nullable(name: str, type_: LakeType) -> Any:
+    return "null" if type_ == VOID else ["null", _of(name, type_)]
 
 
-def _of(name: str, kind: LakeType) -> Any:
-    match kind:
+def _of(name: str, type_: LakeType) -> Any:
+    match type_:
         case Array():
-            return {"type": "array", "items": _nullable(f"{name}_item", kind.element)}
+            return {"type": "array", "items": _nullable(f"{name}_item", type_.element)}
         case Map():
-            if kind.key.name not in {"string", "varchar", "char"}:
+            if type_.key.name not in {"string", "varchar", "char"}:
                 raise TypeMissing("Avro's maps have texts as keys.", remedy="CAST the keys to varchar.")
-            return {"type": "map", "values": _nullable(f"{name}_value", kind.value)}
+            return {"type": "map", "values": _nullable(f"{name}_value", type_.value)}
         case Struct():
-            return record(name, [(field.name, field.type) for field in kind.fields])
+            return record(name, [(field.name, field.type) for field in type_.fields])
         case Scalar(name="decimal"):
-            return {"type": "bytes", "logicalType": "decimal", "precision": kind.numbers[0], "scale": kind.numbers[1]}
+            return {"type": "bytes", "logicalType": "decimal", "precision": type_.numbers[0], "scale": type_.numbers[1]}
         case _:
-            return scalar_of(_OF_SCALARS, kind, "Avro")
+            return scalar_of(_OF_SCALARS, type_, "Avro")

@@ -54,20 +54,20 @@ def lake_scalar(name: str) -> Scalar | None:
     return Scalar(_LAKE[name]) if name in _LAKE else None
 
 
-def render(kind: LakeType) -> str:
+def render(type_: LakeType) -> str:
     """Return DuckDB's type, in which texts have no length. Raises :class:`TypeMissing` if DuckDB has none."""
-    return fold(kind, scalar=_scalar, array="{}[]".format, mapping="MAP({}, {})".format, struct=_struct)
+    return fold(type_, scalar=_scalar, array="{}[]".format, mapping="MAP({}, {})".format, struct=_struct)
 
 
-def _scalar(kind: Scalar) -> str:
-    if kind.name == "decimal":
-        return "DECIMAL({},{})".format(*kind.numbers)
-    if kind.numbers > (_MAX_DIGITS,) and kind.name.startswith("time"):
-        raise TypeMissing(f"DuckDB's times have {_MAX_DIGITS} digits, {kind.name}({kind.numbers[0]}) has more.")
-    name: str = scalar_of(_DUCKDB, kind, "DuckDB")
+def _scalar(type_: Scalar) -> str:
+    if type_.name == "decimal":
+        return "DECIMAL({},{})".format(*type_.numbers)
+    if type_.numbers > (_MAX_DIGITS,) and type_.name.startswith("time"):
+        raise TypeMissing(f"DuckDB's times have {_MAX_DIGITS} digits, {type_.name}({type_.numbers[0]}) has more.")
+    name: str = scalar_of(_DUCKDB, type_, "DuckDB")
     return name
 
 
-def _struct(kind: Struct, types: tuple[str, ...]) -> str:
-    names = ['"' + field.name.replace('"', '""') + '"' for field in kind.fields]
+def _struct(type_: Struct, types: tuple[str, ...]) -> str:
+    names = ['"' + field.name.replace('"', '""') + '"' for field in type_.fields]
     return f"STRUCT({', '.join(map(' '.join, zip(names, types, strict=True)))})"

@@ -22,19 +22,19 @@ CODES: Mapping[str, LakeType] = {
 """The types of codes that have one whatever the value is; N and NS are numbers of any size, L and M have parts."""
 
 _OF_SCALARS: Mapping[str, str] = {
-    **{kind.name: code for code, kind in CODES.items() if isinstance(kind, Scalar)},
+    **{type_.name: code for code, type_ in CODES.items() if isinstance(type_, Scalar)},
     **dict.fromkeys((*INTEGERS, "decimal", "float", "double"), "N"),
     **dict.fromkeys(("varchar", "char", "uuid", "date", "timestamp", "timestamptz", "timestamp_ntz"), "S"),
 }
 
 
-def code_of(kind: LakeType) -> str:
+def code_of(type_: LakeType) -> str:
     """Return the code of a column's attributes. Raises :class:`TypeMissing` for what DynamoDB has nothing for."""
-    match kind:
+    match type_:
         case Array():
             return "L"
         case Map() | Struct():
             return "M"
         case _:
-            code: str = scalar_of(_OF_SCALARS, kind, "DynamoDB")
+            code: str = scalar_of(_OF_SCALARS, type_, "DynamoDB")
             return code

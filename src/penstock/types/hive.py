@@ -70,25 +70,25 @@ def parse(text: str) -> LakeType:
     reader = _Reader(text.strip())
     result = reader.read(0)
     if reader.at != len(reader.text):
-        raise reader.wrong("the end")
+        raise reader.unreadable("the end")
     return result
 
 
-def render(kind: LakeType) -> str:
+def render(type_: LakeType) -> str:
     """Return the type as the catalog spells it; a name of a field that has a mark of the grammar is quoted.
 
-    A type that is in ``kind`` many times, as the same object, is rendered once. Raises :class:`TypeTooLong`.
+    A type that is in ``type_`` many times, as the same object, is rendered once. Raises :class:`TypeTooLong`.
     """
-    return _Writer().text(kind, 0)[0]
+    return _Writer().text(type_, 0)[0]
 
 
-def stored(kind: LakeType) -> str:
+def stored(type_: LakeType) -> str:
     """Return the text for a column of files: a timestamp that never has a zone is ``timestamp``, as catalogs have it."""
-    return render(replace_scalars(kind, _stored))
+    return render(replace_scalars(type_, _stored))
 
 
-def _stored(kind: Scalar) -> Scalar:
-    return Scalar("timestamp", kind.numbers) if kind.name == "timestamp_ntz" else kind
+def _stored(type_: Scalar) -> Scalar:
+    return Scalar("timestamp", type_.numbers) if type_.name == "timestamp_ntz" else type_
 
 
 def canonical(text: str) -> str:
@@ -108,32 +108,32 @@ def name_of(text: str) -> str:
 
 
 class _Writer:
-    """Writes one type; ``done`` has the texts of the types in it, and how many levels each has, by their ids."""
+    """Writes one type; ``texts`` has the texts of the types in it, and how many levels each has, by their ids."""
 
     def __init__(self) -> None:
-        self.done: dict[int, tuple[str, int]] = {}
+        self.texts: dict[int, tuple[str, int]] = {}
 
-    def text(self, kind: LakeType, depth: int) -> tuple[str, int]:
-        known = self.done.get(id(kind))
-        if depth + (known[1] if known is not None else 0) > MAX_DEPTH:
+    def text(self, type_: LakeType, depth: int) -> tuple[str, int]:
+        written = self.texts.get(id(type_))
+        if depth + (written[1] if written is not None else 0) > MAX_DEPTH:
             raise TypeTooLong(f"A column's type nests deeper than {MAX_DEPTH} levels.")
-        if known is None:
-            known = self.done[id(kind)] = self._made(kind, depth + 1)
-        return known
+        if written is None:
+            written = self.texts[id(type_)] = self._written(type_, depth + 1)
+        return written
 
-    def _made(self, kind: LakeType, depth: int) -> tuple[str, int]:
-        if isinstance(kind, Scalar):
-            numbers = f"({','.join(map(str, kind.numbers))})" if kind.numbers else ""
-            return _SPELT.get(kind.name, f"{kind.name}{{}}").format(numbers), 0
+    def _written(self, type_: LakeType, depth: int) -> tuple[str, int]:
+        if isinstance(type_, Scalar):
+            numbers = f"({','.join(map(str, type_.numbers))})" if type_.numbers else ""
+            return _SPELT.get(type_.name, f"{type_.name}{{}}").format(numbers), 0
         parts: list[str] = []
         size = levels = 0
-        for at, part in enumerate(kind.inner):
+        for at, part in enumerate(type_.inner):
             text, inside = self.text(part, depth)
-            parts.append(f"{_name(kind.fields[at].name)}:{text}" if isinstance(kind, Struct) else text)
+            parts.append(f"{_name(type_.fields[at].name)}:{text}" if isinstance(type_, Struct) else text)
             size, levels = size + len(parts[-1]) + 1, max(levels, inside)
             if size > MAX_LENGTH:
                 raise TypeTooLong(f"A column's type has {size} characters or more; the catalog holds {MAX_LENGTH}.")
-        return f"{kind.name}<{','.join(parts)}>", levels + 1
+        return f"{type_.name}<{','.join(parts)}>", levels + 1
 
 
 def _name(name: str) -> str:
@@ -152,7 +152,7 @@ class _Reader:
             raise TypeUnreadable(f"A type nests deeper than {MAX_DEPTH} levels.")
         match = _WORD.match(self.text, self.at)
         if match is None:
-            raise self.wrong("a type")
+            raise self.unreadable("a type")
         name = " ".join(match[1].lower().split())
         if self.text[match.end() : match.end() + 1] == "<":
             return self._nested(name, match.end(), depth)
@@ -160,7 +160,7 @@ class _Reader:
 
     def _nested(self, name: str, at: int, depth: int) -> LakeType:
         if name not in {"array", "map", "struct"}:
-            raise self.wrong("a type of Hive")
+            raise self.unreadable("a type of Hive")
         self.at = at
         self._expect("<")
         result: LakeType
@@ -180,7 +180,7 @@ class _Reader:
         while True:
             field = _FIELD.match(self.text, self.at)
             if field is None:
-                raise self.wrong("a field's name and a colon")
+                raise self.unreadable("a field's name and a colon")
             self.at = field.end()
             name = field[2] if field[1] is None else field[1].replace("``", "`")
             fields.append(Field(name, self.read(depth + 1)))
@@ -191,12 +191,12 @@ class _Reader:
     def _scalar(self, name: str, match: re.Match[str]) -> LakeType:
         name = SYNONYMS.get(f"{name}{_ZONED}" if match[4] else name, name)
         if name not in SCALARS or (match[4] and name != "timestamptz"):
-            raise self.wrong("a type of Hive")
+            raise self.unreadable("a type of Hive")
         numbers = tuple(int(group) for group in match.groups()[1:3] if group)
         if name == "decimal":
             precision, scale = (*numbers, 10, 0)[:2] if not numbers else (*numbers, 0)[:2]
             if not (1 <= precision <= MAX_PRECISION and scale <= precision):
-                raise self.wrong(f"a decimal of 1 to {MAX_PRECISION} digits")
+                raise self.unreadable(f"a decimal of 1 to {MAX_PRECISION} digits")
             numbers = (precision, scale)
         self.at = match.end()
         return Scalar(name, numbers)
@@ -204,10 +204,10 @@ class _Reader:
     def _expect(self, mark: str) -> None:
         self.at = _SPACE.match(self.text, self.at).end()  # type: ignore[union-attr]
         if self.text[self.at : self.at + 1] != mark:
-            raise self.wrong(f"'{mark}'")
+            raise self.unreadable(f"'{mark}'")
         self.at = _SPACE.match(self.text, self.at + 1).end()  # type: ignore[union-attr]
 
-    def wrong(self, expected: str) -> TypeUnreadable:
+    def unreadable(self, expected: str) -> TypeUnreadable:
         return TypeUnreadable(
             f"The type '{self.text[:200]}' cannot be read: expected {expected} at character {self.at + 1}.",
             remedy="Correct the column's type in the catalog.",

@@ -43,7 +43,7 @@ _VERSION_3: dict[str, Scalar] = {
     "geometry": Scalar("geometry"),
     "geography": Scalar("geography"),
 }
-_NAMES = {kind.name: name for name, kind in _ICEBERG.items()} | {"timestamp_ntz": "timestamp"}
+_NAMES = {type_.name: name for name, type_ in _ICEBERG.items()} | {"timestamp_ntz": "timestamp"}
 _DECIMAL = re.compile(r"decimal\(\s*(\d{1,2})\s*,\s*(\d{1,2})\s*\)", re.ASCII)
 _FIXED = re.compile(r"fixed\[(\d{1,9})\]", re.ASCII)
 _GEO = re.compile(r"(geometry|geography)\([^()]{0,200}\)")
@@ -52,69 +52,69 @@ _GLUE = {"time": STRING, "uuid": STRING, "timestamptz": Scalar("timestamp"), "vo
 _GLUE |= {"timestamp": Scalar("timestamp")}
 
 
-def parse(kind: Any) -> LakeType:
+def parse(type_: Any) -> LakeType:
     """Return the type of a field's ``type`` in JSON. Raises :class:`TypeMissing` for one that the specification lacks."""
-    if not isinstance(kind, Mapping):
-        return _scalar(str(kind))
-    match kind["type"]:
+    if not isinstance(type_, Mapping):
+        return _scalar(str(type_))
+    match type_["type"]:
         case "struct":
             fields = (
                 Field(field["name"], parse(field["type"]), not field.get("required"), field.get("doc"))
-                for field in kind["fields"]
+                for field in type_["fields"]
             )
             return Struct(tuple(fields))
         case "list":
-            return Array(parse(kind["element"]))
+            return Array(parse(type_["element"]))
         case _:
-            return Map(parse(kind["key"]), parse(kind["value"]))
+            return Map(parse(type_["key"]), parse(type_["value"]))
 
 
 def _field(document: Any) -> Field:
     return Field(document["name"], parse(document["type"]), not document.get("required"), document.get("doc"))
 
 
-def format_version(kind: str) -> int | None:
-    """Return the first version of the format that has the type named ``kind``; None if none has.
+def format_version(type_: str) -> int | None:
+    """Return the first version of the format that has the type ``type_``; None if none has.
 
     Raises :class:`TypeMissing` for a decimal of too many digits.
     """
-    decimal = _DECIMAL.fullmatch(kind)
+    decimal = _DECIMAL.fullmatch(type_)
     if decimal and not (int(decimal[2]) <= int(decimal[1]) <= MAX_PRECISION and decimal[1] != "0"):
         raise TypeMissing(f"{MAX_PRECISION} digits are the maximum.")
-    if decimal or kind in _ICEBERG or _FIXED.fullmatch(kind):
+    if decimal or type_ in _ICEBERG or _FIXED.fullmatch(type_):
         return 1
-    return 3 if kind in _VERSION_3 or _GEO.fullmatch(kind) else None
+    return 3 if type_ in _VERSION_3 or _GEO.fullmatch(type_) else None
 
 
-def _scalar(kind: str) -> Scalar:
-    decimal = _DECIMAL.fullmatch(kind)
+def _scalar(type_: str) -> Scalar:
+    decimal = _DECIMAL.fullmatch(type_)
     if decimal:
         return Scalar("decimal", (int(decimal[1]), int(decimal[2])))
-    if kind.startswith("fixed["):
+    if type_.startswith("fixed["):
         return Scalar("binary")
-    name = kind.partition("(")[0]
-    known = _ICEBERG.get(name) or _VERSION_3.get(name)
-    if known is None:
-        raise TypeMissing(f"The lake has no type for Iceberg's {kind[:100]}.")
-    return known
+    name = type_.partition("(")[0]
+    scalar = _ICEBERG.get(name) or _VERSION_3.get(name)
+    if scalar is None:
+        raise TypeMissing(f"The lake has no type for Iceberg's {type_[:100]}.")
+    return scalar
 
 
-def render(kind: LakeType, ids: Iterator[int], *, small_integers: bool = False) -> Any:
+def render(type_: LakeType, ids: Iterator[int], *, small_integers: bool = False) -> Any:
     """Return the type in JSON, with ``ids`` for the fields in it; every one of them is optional.
 
     ``small_integers`` makes tinyint and smallint an int. Raises :class:`TypeMissing` for a type that format version 2 lacks.
     """
     names = {**_NAMES, "tinyint": "int", "smallint": "int"} if small_integers else _NAMES
-    return fold(kind, scalar=_named(names), array=_list(ids), mapping=_map(ids), struct=_struct(ids))
+    return fold(type_, scalar=_named(names), array=_list(ids), mapping=_map(ids), struct=_struct(ids))
 
 
 def _named(names: Mapping[str, str]) -> Callable[[Scalar], Any]:
-    def name(kind: Scalar) -> str:
-        if kind.name == "decimal":
-            return "decimal({}, {})".format(*kind.numbers)
-        if kind.name not in names:
-            raise TypeMissing(f"Iceberg has no type for {kind.name}.", remedy="Use int, bigint or string.")
-        return names[kind.name]
+    def name(type_: Scalar) -> str:
+        if type_.name == "decimal":
+            return "decimal({}, {})".format(*type_.numbers)
+        if type_.name not in names:
+            raise TypeMissing(f"Iceberg has no type for {type_.name}.", remedy="Use int, bigint or string.")
+        return names[type_.name]
 
     return name
 
@@ -125,15 +125,15 @@ def _list(ids: Iterator[int]) -> Callable[[Any], Any]:
 
 def _map(ids: Iterator[int]) -> Callable[[Any, Any], Any]:
     def mapping(key: Any, value: Any) -> Any:
-        named = {"key-id": next(ids), "key": key, "value-id": next(ids), "value": value}
-        return {"type": "map", **named, "value-required": False}
+        members = {"key-id": next(ids), "key": key, "value-id": next(ids), "value": value}
+        return {"type": "map", **members, "value-required": False}
 
     return mapping
 
 
 def _struct(ids: Iterator[int]) -> Callable[[Struct, tuple[Any, ...]], Any]:
-    def struct(kind: Struct, types: tuple[Any, ...]) -> Any:
-        pairs = zip(kind.fields, types, strict=True)
+    def struct(type_: Struct, types: tuple[Any, ...]) -> Any:
+        pairs = zip(type_.fields, types, strict=True)
         return {
             "type": "struct",
             "fields": [{"id": next(ids), "name": field.name, "required": False, "type": item} for field, item in pairs],
@@ -142,20 +142,20 @@ def _struct(ids: Iterator[int]) -> Callable[[Struct, tuple[Any, ...]], Any]:
     return struct
 
 
-def in_glue(kind: LakeType) -> LakeType:
+def in_glue(type_: LakeType) -> LakeType:
     """Return the type that Iceberg's Java GlueCatalog writes to a table's column, for :func:`penstock.types.hive.render`."""
-    return replace_scalars(kind, _in_glue)
+    return replace_scalars(type_, _in_glue)
 
 
-def _in_glue(kind: Scalar) -> LakeType:
-    is_nano = kind.name in {"timestamp", "timestamptz"} and kind.numbers == (9,)
-    return _NANO if is_nano else _GLUE.get(kind.name, kind)
+def _in_glue(type_: Scalar) -> LakeType:
+    is_nano = type_.name in {"timestamp", "timestamptz"} and type_.numbers == (9,)
+    return _NANO if is_nano else _GLUE.get(type_.name, type_)
 
 
-def without_digits(kind: LakeType) -> LakeType:
+def without_digits(type_: LakeType) -> LakeType:
     """Return the type without the digits of its times, as DDL has it."""
-    return replace_scalars(kind, _plain)
+    return replace_scalars(type_, _plain)
 
 
-def _plain(kind: Scalar) -> LakeType:
-    return Scalar(kind.name) if kind.name.startswith("time") else kind
+def _plain(type_: Scalar) -> LakeType:
+    return Scalar(type_.name) if type_.name.startswith("time") else type_

@@ -144,7 +144,7 @@ def decimal(precision: int, scale: int = 0) -> Scalar:
 
 
 def fold(
-    kind: LakeType,
+    type_: LakeType,
     *,
     scalar: Callable[[Scalar], T],
     array: Callable[[T], T],
@@ -164,23 +164,23 @@ def fold(
             case _:
                 return scalar(inner)
 
-    return visit(kind)
+    return visit(type_)
 
 
 def replace_fields(struct: Struct, types: tuple[LakeType, ...]) -> LakeType:
     """Return ``struct`` with other types of its fields, in their order."""
     pairs = zip(struct.fields, types, strict=True)
-    return Struct(tuple(replace(field, type=kind) for field, kind in pairs))
+    return Struct(tuple(replace(field, type=type_) for field, type_ in pairs))
 
 
-def replace_scalars(kind: LakeType, replacement: Callable[[Scalar], LakeType]) -> LakeType:
+def replace_scalars(type_: LakeType, replacement: Callable[[Scalar], LakeType]) -> LakeType:
     """Return the type with each scalar in it replaced."""
 
-    return fold(kind, scalar=replacement, array=Array, mapping=Map, struct=replace_fields)
+    return fold(type_, scalar=replacement, array=Array, mapping=Map, struct=replace_fields)
 
 
-def scalar_of(names: Mapping[str, Any], kind: Scalar, system: str) -> Any:
+def scalar_of(names: Mapping[str, Any], type_: Scalar, system: str) -> Any:
     """Return what an adapter's table has for a scalar. Raises :class:`TypeMissing` if ``system`` has no such type."""
-    if kind.name not in names:
-        raise TypeMissing(f"{system} has no type for {kind.name}.", remedy="Convert the column, or leave it out.")
-    return names[kind.name]
+    if type_.name not in names:
+        raise TypeMissing(f"{system} has no type for {type_.name}.", remedy="Convert the column, or leave it out.")
+    return names[type_.name]

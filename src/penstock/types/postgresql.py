@@ -49,16 +49,16 @@ _OWN: Mapping[Dialect, Mapping[str, str]] = {
 _TEXT = re.compile(r"(?P<name>[a-z_ ]+?)(\((?P<numbers>-?\d+(,-?\d+)?)\))?(?P<zone> with(out)? time zone)?")
 
 
-def column_type(kind: LakeType, dialect: Dialect) -> str:
+def column_type(type_: LakeType, dialect: Dialect) -> str:
     """Return the type of a new column. Raises :class:`TypeMissing` for one that has no counterpart."""
     own = _OWN[dialect]
-    if not isinstance(kind, Scalar):
+    if not isinstance(type_, Scalar):
         return own[ANY.name]
-    if kind.name in {"varchar", "char"} and kind.numbers:
-        return f"{kind.name}({kind.numbers[0]})"
-    if kind.name == "decimal":
-        return f"numeric({kind.numbers[0]},{kind.numbers[1]})"
-    result: str = scalar_of({**_COLUMNS, **own}, kind, dialect)
+    if type_.name in {"varchar", "char"} and type_.numbers:
+        return f"{type_.name}({type_.numbers[0]})"
+    if type_.name == "decimal":
+        return f"numeric({type_.numbers[0]},{type_.numbers[1]})"
+    result: str = scalar_of({**_COLUMNS, **own}, type_, dialect)
     return result
 
 

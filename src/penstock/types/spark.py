@@ -33,36 +33,36 @@ _WORDS: Mapping[str, str] = {"timestamptz": "timestamp", "uuid": "string"}
 _DECIMAL = re.compile(r"decimal\(\d+,-?\d+\)")
 
 
-def ddl(kind: LakeType) -> str:
+def ddl(type_: LakeType) -> str:
     """Return the type as Spark SQL writes it, with all names of fields quoted; every field can be null."""
-    return fold(kind, scalar=_word, array="ARRAY<{}>".format, mapping="MAP<{}, {}>".format, struct=_struct)
+    return fold(type_, scalar=_word, array="ARRAY<{}>".format, mapping="MAP<{}, {}>".format, struct=_struct)
 
 
-def _word(kind: Scalar) -> str:
-    numbers = f"({','.join(map(str, kind.numbers))})" if kind.numbers and not kind.name.startswith("timestamp") else ""
-    return f"{_WORDS.get(kind.name, kind.name)}{numbers}".upper()
+def _word(type_: Scalar) -> str:
+    numbers = f"({','.join(map(str, type_.numbers))})" if type_.numbers and not type_.name.startswith("timestamp") else ""
+    return f"{_WORDS.get(type_.name, type_.name)}{numbers}".upper()
 
 
-def _struct(kind: Struct, types: tuple[str, ...]) -> str:
-    names = (field.name.replace("`", "``") for field in kind)
+def _struct(type_: Struct, types: tuple[str, ...]) -> str:
+    names = (field.name.replace("`", "``") for field in type_)
     return f"STRUCT<{', '.join(f'`{name}`: {text}' for name, text in zip(names, types, strict=True))}>"
 
 
-def of_json(kind: Any) -> LakeType:
+def of_json(type_: Any) -> LakeType:
     """Return the type of a value of JSON: a name, or an object with ``type``. Raises :class:`TypeMissing`."""
-    if isinstance(kind, str) and kind in _NAMES:
-        return Scalar(_NAMES[kind])
-    if isinstance(kind, str) and _DECIMAL.fullmatch(kind):
+    if isinstance(type_, str) and type_ in _NAMES:
+        return Scalar(_NAMES[type_])
+    if isinstance(type_, str) and _DECIMAL.fullmatch(type_):
         try:
-            return parse(kind)
+            return parse(type_)
         except TypeUnreadable as error:
             raise TypeMissing(error.message) from None
-    match kind:
+    match type_:
         case {"type": "array"}:
-            return Array(of_json(kind["elementType"]))
+            return Array(of_json(type_["elementType"]))
         case {"type": "map"}:
-            return Map(of_json(kind["keyType"]), of_json(kind["valueType"]))
+            return Map(of_json(type_["keyType"]), of_json(type_["valueType"]))
         case {"type": "struct"}:
-            fields = (Field(field["name"], of_json(field["type"]), field.get("nullable", True)) for field in kind["fields"])
+            fields = (Field(field["name"], of_json(field["type"]), field.get("nullable", True)) for field in type_["fields"])
             return Struct(tuple(fields))
-    raise TypeMissing(f"The lake has no type for Spark's {str(kind)[:100]}.")
+    raise TypeMissing(f"The lake has no type for Spark's {str(type_)[:100]}.")

@@ -25,10 +25,10 @@ _AS_IN_LAKE = frozenset({"boolean", "tinyint", "smallint", "bigint", "double", "
 _IN_HIVE = {"integer": "int", "real": "float", "varbinary": "binary", "timestamp": "timestamp"}
 
 
-def trino_name(kind: Scalar) -> tuple[str, tuple[int, ...]]:
+def trino_name(type_: Scalar) -> tuple[str, tuple[int, ...]]:
     """Return Trino's name of a scalar, and its numbers."""
-    name, numbers = _TRINO.get(kind.name, (kind.name, ()))
-    return name, kind.numbers or numbers
+    name, numbers = _TRINO.get(type_.name, (type_.name, ()))
+    return name, type_.numbers or numbers
 
 
 def lake_scalar(name: str, numbers: tuple[int, ...]) -> Scalar:

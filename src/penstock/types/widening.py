@@ -105,23 +105,23 @@ def widen(old: LakeType, new: LakeType, rules: Rules) -> LakeType | None:
     return rules.otherwise if result is None else result
 
 
-def fits(given: LakeType, wanted: LakeType, rules: Rules) -> bool:
-    """Return whether ``wanted`` holds all values of ``given``."""
-    match given, wanted:
+def fits(source: LakeType, target: LakeType, rules: Rules) -> bool:
+    """Return whether ``target`` holds all values of ``source``."""
+    match source, target:
         case Scalar(name="void"), _:
             return True
         case Struct(), Struct() if rules.structs == "by position":
-            return len(given.fields) == len(wanted.fields) and all(
-                fits(have.type, want.type, rules) for have, want in zip(given.fields, wanted.fields, strict=True)
+            return len(source.fields) == len(target.fields) and all(
+                fits(one.type, other.type, rules) for one, other in zip(source.fields, target.fields, strict=True)
             )
         case (Array(), Array()) | (Map(), Map()):
-            return all(fits(have, want, rules) for have, want in zip(given.inner, wanted.inner, strict=True))
-    return widen(wanted, given, rules) == wanted
+            return all(fits(one, other, rules) for one, other in zip(source.inner, target.inner, strict=True))
+    return widen(target, source, rules) == target
 
 
 def _scalar(old: Scalar, new: Scalar, rules: Rules) -> Scalar | None:
     if "decimal" in (old.name, new.name):
-        first, second = (_digits(kind, rules) for kind in (old, new))
+        first, second = (_digits(type_, rules) for type_ in (old, new))
         if first is not None and second is not None:
             return _decimal(first, second, rules)
     if new.name in rules.wider.get(old.name, ()):
@@ -129,10 +129,10 @@ def _scalar(old: Scalar, new: Scalar, rules: Rules) -> Scalar | None:
     return new if old.name in rules.wider.get(new.name, ()) else None
 
 
-def _digits(kind: Scalar, rules: Rules) -> tuple[int, ...] | None:
-    if kind.name == "decimal":
-        return kind.numbers
-    return (INTEGERS[kind.name], 0) if rules.integers_as_decimals and kind.name in INTEGERS else None
+def _digits(type_: Scalar, rules: Rules) -> tuple[int, ...] | None:
+    if type_.name == "decimal":
+        return type_.numbers
+    return (INTEGERS[type_.name], 0) if rules.integers_as_decimals and type_.name in INTEGERS else None
 
 
 def _decimal(first: tuple[int, ...], second: tuple[int, ...], rules: Rules) -> Scalar | None:
@@ -148,10 +148,10 @@ def _by_name(old: Struct, new: Struct, rules: Rules) -> Struct | None:
     fields = {field.name: field for field in old.fields}
     for field in new.fields:
         mine = fields.get(field.name)
-        kind = field.type if mine is None else widen(mine.type, field.type, rules)
-        if kind is None:
+        type_ = field.type if mine is None else widen(mine.type, field.type, rules)
+        if type_ is None:
             return None
-        fields[field.name] = field if mine is None else Field(field.name, kind, mine.nullable, mine.comment)
+        fields[field.name] = field if mine is None else Field(field.name, type_, mine.nullable, mine.comment)
     return Struct(tuple(fields.values()))
 
 
@@ -160,8 +160,8 @@ def _by_position(old: Struct, new: Struct, rules: Rules) -> Struct | None:
         return None
     fields = []
     for mine, theirs in zip(old.fields, new.fields, strict=True):
-        kind = widen(mine.type, theirs.type, rules)
-        if kind is None:
+        type_ = widen(mine.type, theirs.type, rules)
+        if type_ is None:
             return None
-        fields.append(Field(mine.name, kind, mine.nullable, mine.comment))
+        fields.append(Field(mine.name, type_, mine.nullable, mine.comment))
     return Struct(tuple(fields))
