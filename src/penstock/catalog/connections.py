@@ -88,12 +88,12 @@ class ConnectionService:
         self._store = store
         self._now = now
 
-    def create(self, wanted: Connection) -> None:
+    def create(self, connection: Connection) -> None:
         """Add a connection. Raises :class:`ConnectionExists`, :class:`InvalidInput`."""
-        _check(wanted)
-        check_tags(wanted.tags)
+        _check(connection)
+        check_tags(connection.tags)
         now = self._now()
-        self._store.create(replace(wanted, created=now, updated=now))
+        self._store.create(replace(connection, created=now, updated=now))
 
     def get(self, name: str) -> Connection:
         """Return the connection. Raises :class:`ConnectionNotFound`."""
@@ -110,15 +110,15 @@ class ConnectionService:
 
         return page("connections", token, limit, read, lambda connection: connection.name, kind=str)
 
-    def update(self, name: str, wanted: Connection) -> None:
-        """Replace the connection by ``wanted``. Raises :class:`ConnectionNotFound`, :class:`InvalidInput`."""
-        _check(wanted)
-        if wanted.name != name:
+    def update(self, name: str, connection: Connection) -> None:
+        """Replace the connection by ``connection``. Raises :class:`ConnectionNotFound`, :class:`InvalidInput`."""
+        _check(connection)
+        if connection.name != name:
             raise InvalidInput(
-                f"Connection {name} cannot be renamed to {wanted.name}.",
+                f"Connection {name} cannot be renamed to {connection.name}.",
                 remedy="Create one with the new name and delete this one.",
             )
-        self._store.change(name, lambda old: replace(wanted, created=old.created, tags=old.tags, updated=self._now()))
+        self._store.change(name, lambda old: replace(connection, created=old.created, tags=old.tags, updated=self._now()))
 
     def tags(self, name: str) -> Mapping[str, str]:
         """Return the connection's tags. Raises :class:`ConnectionNotFound`."""
@@ -137,13 +137,13 @@ class ConnectionService:
         self._store.delete(name)
 
 
-def _check(wanted: Connection) -> None:
+def _check(connection: Connection) -> None:
     """Check the properties of the type: https://docs.aws.amazon.com/glue/latest/webapi/API_ConnectionInput.html."""
-    if wanted.type != "KAFKA":
+    if connection.type != "KAFKA":
         return
-    brokers = wanted.properties.get(_BROKERS, "")
+    brokers = connection.properties.get(_BROKERS, "")
     if not all(_BROKER.fullmatch(part.strip()) for part in brokers.split(",")):
         raise InvalidInput(
-            f"Connection {wanted.name}: {_BROKERS} is {brokers!r}.",
+            f"Connection {connection.name}: {_BROKERS} is {brokers!r}.",
             remedy="List the brokers as HOST:PORT, separated by commas.",
         )

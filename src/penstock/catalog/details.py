@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias
 
-__all__ = ["Body", "Change", "DetailKind", "Home"]
+from penstock.errors import NotFound
+
+__all__ = ["Body", "Change", "DetailKind", "Home", "removal"]
 
 Body: TypeAlias = Mapping[str, object]
 Change: TypeAlias = Callable[[Mapping[str, Body]], Mapping[str, Body]]
@@ -31,3 +33,14 @@ class Home:
     database: str
     table: str | None = None
     values: tuple[str, ...] | None = None
+
+
+def removal(name: str, missing: NotFound) -> Change:
+    """Return the change that removes the detail ``name``, and raises ``missing`` if there is none."""
+
+    def remove(bodies: Mapping[str, Body]) -> Mapping[str, Body]:
+        if name not in bodies:
+            raise missing
+        return {other: body for other, body in bodies.items() if other != name}
+
+    return remove

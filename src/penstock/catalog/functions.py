@@ -6,7 +6,7 @@ Source: Glue API reference, "User-defined function API"; General Reference, "AWS
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
-from penstock.catalog.details import Body, DetailKind, Home
+from penstock.catalog.details import Body, DetailKind, Home, removal
 from penstock.catalog.errors import CatalogFull
 from penstock.catalog.search import name_matcher
 from penstock.catalog.sizes import weigh
@@ -37,18 +37,18 @@ class Functions:
         self._store = store
         self._now = now
 
-    def create(self, database: str, wanted: Body) -> None:
+    def create(self, database: str, definition: Body) -> None:
         """Add a function. Raises :class:`NotFound` for the database, :class:`AlreadyExists`, :class:`LimitExceeded`."""
-        name = _name(wanted)
+        name = _name(definition)
         if not name:
             raise InvalidInput("FunctionName is missing.", remedy="Name the function in FunctionInput.")
 
-        def add(known: Mapping[str, Body]) -> Mapping[str, Body]:
-            if name in known:
+        def add(functions: Mapping[str, Body]) -> Mapping[str, Body]:
+            if name in functions:
                 raise AlreadyExists(f"Function {name} already exists in database {database.lower()}.")
-            if len(known) >= _MOST:
+            if len(functions) >= _MOST:
                 raise CatalogFull(f"functions in database {database.lower()}", _MOST)
-            return {**known, name: {**wanted, "FunctionName": name, "CreateTime": self._now()}}
+            return {**functions, name: {**definition, "FunctionName": name, "CreateTime": self._now()}}
 
         self._store.change_details(_home(database), DetailKind.FUNCTION, add)
 
@@ -59,30 +59,25 @@ class Functions:
             raise FunctionNotFound(database.lower(), name.lower())
         return body
 
-    def update(self, database: str, name: str, wanted: Body) -> None:
+    def update(self, database: str, name: str, definition: Body) -> None:
         """Replace all but name and creation time. Raises :class:`NotFound`, and :class:`InvalidInput` for another name."""
         name = name.lower()
-        if _name(wanted) not in ("", name):
+        if _name(definition) not in ("", name):
             raise InvalidInput(
                 f"Function {name} cannot be renamed.", remedy="Create one with the new name and delete this one."
             )
 
-        def change(known: Mapping[str, Body]) -> Mapping[str, Body]:
-            if name not in known:
+        def change(functions: Mapping[str, Body]) -> Mapping[str, Body]:
+            if name not in functions:
                 raise FunctionNotFound(database.lower(), name)
-            return {**known, name: {**wanted, "FunctionName": name, "CreateTime": known[name]["CreateTime"]}}
+            return {**functions, name: {**definition, "FunctionName": name, "CreateTime": functions[name]["CreateTime"]}}
 
         self._store.change_details(_home(database), DetailKind.FUNCTION, change)
 
     def delete(self, database: str, name: str) -> None:
         """Remove a function. Raises :class:`NotFound`."""
-
-        def remove(known: Mapping[str, Body]) -> Mapping[str, Body]:
-            if name.lower() not in known:
-                raise FunctionNotFound(database.lower(), name.lower())
-            return {item: body for item, body in known.items() if item != name.lower()}
-
-        self._store.change_details(_home(database), DetailKind.FUNCTION, remove)
+        missing = FunctionNotFound(database.lower(), name.lower())
+        self._store.change_details(_home(database), DetailKind.FUNCTION, removal(name.lower(), missing))
 
     def page(
         self, pattern: str, *, limit: int, database: str | None = None, kind: str | None = None, token: str | None = None
@@ -98,22 +93,22 @@ class Functions:
             self._store.details(_home(home), DetailKind.FUNCTION)
 
         def read(after: str | None, count: int) -> Sequence[tuple[str, Body]]:
-            functions: list[tuple[str, Body]] = []
+            results: list[tuple[str, Body]] = []
             behind = None if after is None else tuple(after.split(_BEHIND, 1))
             if behind is not None and len(behind) != 2:
                 raise InvalidToken
-            while len(functions) < count:
+            while len(results) < count:
                 batch = self._store.list_details(DetailKind.FUNCTION, database=home, after=behind, limit=_SCAN)
-                taken = matches([name for _, name, _ in batch]) if batch else ()
-                functions += [
+                matches_of = matches([name for _, name, _ in batch]) if batch else ()
+                results += [
                     (of, body)
-                    for (of, _, body), wanted in zip(batch, taken, strict=True)
-                    if wanted and kind in (None, body.get("FunctionType"))
+                    for (of, _, body), is_match in zip(batch, matches_of, strict=True)
+                    if is_match and kind in (None, body.get("FunctionType"))
                 ]
                 if len(batch) < _SCAN:
                     break
                 behind = batch[-1][:2]
-            return functions[:count]
+            return results[:count]
 
         listing = f"functions:{home}:{kind}:{pattern}"
 
@@ -127,5 +122,5 @@ def _home(database: str) -> Home:
     return Home(database.lower())
 
 
-def _name(wanted: Body) -> str:
-    return str(wanted.get("FunctionName") or "").lower()
+def _name(definition: Body) -> str:
+    return str(definition.get("FunctionName") or "").lower()

@@ -6,7 +6,7 @@ Source: Glue developer guide, "Working with partition indexes": up to three a ta
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from penstock.catalog.details import Body, DetailKind, Home
+from penstock.catalog.details import Body, DetailKind, Home, removal
 from penstock.catalog.errors import CatalogFull
 from penstock.catalog.model import Column, Table
 from penstock.catalog.store import CatalogStore
@@ -31,16 +31,12 @@ class PartitionIndexes:
     def __init__(self, store: CatalogStore) -> None:
         self._store = store
 
-    def create(self, table: Table, wanted: PartitionIndex) -> None:
+    def create(self, table: Table, index: PartitionIndex) -> None:
         """Add an index.
 
         Raises :class:`InvalidInput` for its keys, :class:`AlreadyExists`, :class:`LimitExceeded` for a fourth one.
         """
-
-        def add(known: Mapping[str, Body]) -> Mapping[str, Body]:
-            return index_bodies(table, [wanted], known)
-
-        self._store.change_details(_home(table), DetailKind.INDEX, add)
+        self._store.change_details(_home(table), DetailKind.INDEX, lambda bodies: index_bodies(table, [index], bodies))
 
     def list(self, table: Table) -> Sequence[tuple[str, Sequence[Column]]]:
         """Return the table's indexes by name, each with its keys."""
@@ -50,22 +46,17 @@ class PartitionIndexes:
 
     def delete(self, table: Table, name: str) -> None:
         """Remove an index. Raises :class:`NotFound`."""
-
-        def remove(known: Mapping[str, Body]) -> Mapping[str, Body]:
-            if name not in known:
-                raise NotFound(
-                    f"Index {name} not found on table {table.database}.{table.name}.",
-                    remedy="GetPartitionIndexes lists the existing ones.",
-                )
-            return {item: body for item, body in known.items() if item != name}
-
-        self._store.change_details(_home(table), DetailKind.INDEX, remove)
+        missing = NotFound(
+            f"Index {name} not found on table {table.database}.{table.name}.",
+            remedy="GetPartitionIndexes lists the existing ones.",
+        )
+        self._store.change_details(_home(table), DetailKind.INDEX, removal(name, missing))
 
 
-def check_keys(table: Table, known: Mapping[str, Body]) -> None:
-    """Raise :class:`InvalidInput` if the new ``table`` lacks a key of an index of ``known``."""
+def check_keys(table: Table, bodies: Mapping[str, Body]) -> None:
+    """Raise :class:`InvalidInput` if the new ``table`` lacks a key of an index of ``bodies``."""
     names = {key.name.lower() for key in table.partition_keys}
-    for name, body in known.items():
+    for name, body in bodies.items():
         if not names.issuperset(map(str, _keys(body))):
             raise InvalidInput(
                 f"Index {name} of table {table.database}.{table.name} has partition keys that the new table lacks.",
@@ -74,12 +65,12 @@ def check_keys(table: Table, known: Mapping[str, Body]) -> None:
 
 
 def index_bodies(
-    table: Table, wanted: Sequence[PartitionIndex], known: Mapping[str, Body] | None = None
+    table: Table, indexes: Sequence[PartitionIndex], bodies: Mapping[str, Body] | None = None
 ) -> Mapping[str, Body]:
-    """Return the indexes of ``table`` and those of ``wanted``, as a store keeps them. Raises what ``create`` raises."""
-    bodies = dict(known or {})
+    """Return the indexes of ``table`` and those of ``indexes``, as a store keeps them. Raises what ``create`` raises."""
+    bodies = dict(bodies or {})
     keys = {key.name.lower() for key in table.partition_keys}
-    for index in wanted:
+    for index in indexes:
         names = [key.lower() for key in index.keys]
         unknown = [name for name in names if name not in keys]
         if unknown or len(set(names)) != len(names) or not names:

@@ -55,8 +55,8 @@ class CatalogService(Tables):
         Raises :class:`NotFound`, :class:`InvalidInput`.
         """
         home = self._existing(database, table)
-        wanted = partition_filter(home, expression)
-        return self._store.list_partitions(home.database, home.name, after=None, limit=None, wanted=wanted)
+        matching = partition_filter(home, expression)
+        return self._store.list_partitions(home.database, home.name, after=None, limit=None, matching=matching)
 
     def partitions_page(
         self,
@@ -72,28 +72,30 @@ class CatalogService(Tables):
         home = self._existing(database, table)
         share = f"{segment.number}/{segment.total}" if segment else ""
         listing = f"partitions:{home.database}:{home.name}:{share}:{zlib.crc32((expression or '').encode()):x}"
-        wanted = partition_filter(home, expression, segment)
+        matching = partition_filter(home, expression, segment)
 
         def read_all(after: str | None, count: int) -> Sequence[Partition]:
             return self._store.list_partitions(home.database, home.name, after=after, limit=count)
 
-        read = read_all if wanted is None else self._reader(home, wanted, limit)
+        read = read_all if matching is None else self._reader(home, matching, limit)
         return page(listing, token, limit, read, lambda partition: partition_key(partition.values), kind=str, weigh=weigh)
 
-    def _reader(self, home: Table, wanted: PartitionFilter, limit: int) -> Callable[[str | None, int], Sequence[Partition]]:
+    def _reader(
+        self, home: Table, matching: PartitionFilter, limit: int
+    ) -> Callable[[str | None, int], Sequence[Partition]]:
         """Return the reads of one page: matches are looked up once, their bodies when they are needed."""
-        left: deque[PartitionValues] | None = None
+        unread: deque[PartitionValues] | None = None
         ready: deque[Partition] = deque()
         size = _FIRST
 
         def read(after: str | None, count: int) -> Sequence[Partition]:
-            nonlocal left, size
-            if left is None:
-                known = self._store.list_values(home.database, home.name, after=after, limit=limit + 1, wanted=wanted)
-                left = deque(known)
+            nonlocal unread, size
+            if unread is None:
+                values = self._store.list_values(home.database, home.name, after=after, limit=limit + 1, matching=matching)
+                unread = deque(values)
             # A partition may have been deleted since.
-            while left and len(ready) < count:
-                batch = [left.popleft() for _ in range(min(size, len(left)))]
+            while unread and len(ready) < count:
+                batch = [unread.popleft() for _ in range(min(size, len(unread)))]
                 rows = {
                     tuple(partition.values): partition
                     for partition in self._store.partitions_of(home.database, home.name, batch)
@@ -113,14 +115,14 @@ class CatalogService(Tables):
         return partitions[0]
 
     def partitions_by_values(
-        self, database: str, table: str, wanted: Sequence[Sequence[str]]
+        self, database: str, table: str, values_of: Sequence[Sequence[str]]
     ) -> tuple[Sequence[Partition], Sequence[PartitionValues]]:
-        """Return the partitions of ``wanted`` that exist, in their order, and the values that are left for another call.
+        """Return the partitions of ``values_of`` that exist, in their order, and the values that are left for another call.
 
         Values without a partition are omitted. Values are left for another call if the result would exceed a page.
         """
         home = self._existing(database, table)
-        keys = list(dict.fromkeys(tuple(values) for values in wanted))
+        keys = list(dict.fromkeys(tuple(values) for values in values_of))
         read: list[PartitionValues] = []
 
         def rows() -> Iterator[Partition]:
@@ -136,21 +138,21 @@ class CatalogService(Tables):
                         yield by_values[key]
 
         shown = list(fitting(rows(), weigh))
-        left = keys[keys.index(read[len(shown)]) :] if len(read) > len(shown) else []
-        return shown, left
+        unread = keys[keys.index(read[len(shown)]) :] if len(read) > len(shown) else []
+        return shown, unread
 
-    def create_partition(self, database: str, table: str, wanted: PartitionInput) -> None:
+    def create_partition(self, database: str, table: str, definition: PartitionInput) -> None:
         """Add a partition. Raises :class:`NotFound`, :class:`AlreadyExists`, :class:`InvalidInput`."""
-        _raise_first(self.create_partitions(database, table, [wanted]))
+        _raise_first(self.create_partitions(database, table, [definition]))
 
-    def create_partitions(self, database: str, table: str, wanted: Sequence[PartitionInput]) -> Failures:
+    def create_partitions(self, database: str, table: str, definitions: Sequence[PartitionInput]) -> Failures:
         """Add several; return those that could not be added, with their errors. Raises :class:`NotFound` for the table."""
         home = self._existing(database, table)
         failed: list[tuple[PartitionValues, PenstockError]] = []
         new: dict[PartitionValues, Partition] = {}
         error: PenstockError | None
         now = self._now()
-        for partition_input in wanted:
+        for partition_input in definitions:
             values = tuple(partition_input.values)
             if error := _wrong_values(home, values):
                 failed.append((values, error))
@@ -161,16 +163,16 @@ class CatalogService(Tables):
             else:
                 new[values] = partition
         if new:
-            known = self._store.create_partitions(list(new.values()))
-            failed.extend((values, PartitionExists(home.database, home.name, values)) for values in known)
+            existing = self._store.create_partitions(list(new.values()))
+            failed.extend((values, PartitionExists(home.database, home.name, values)) for values in existing)
         return failed
 
-    def update_partition(self, database: str, table: str, values: Sequence[str], wanted: PartitionInput) -> None:
+    def update_partition(self, database: str, table: str, values: Sequence[str], definition: PartitionInput) -> None:
         """Replace the partition with ``values``, which cannot change. Raises :class:`NotFound`, :class:`InvalidInput`."""
-        _raise_first(self.update_partitions(database, table, [(values, wanted)]))
+        _raise_first(self.update_partitions(database, table, [(values, definition)]))
 
     def update_partitions(
-        self, database: str, table: str, wanted: Sequence[tuple[Sequence[str], PartitionInput]]
+        self, database: str, table: str, definitions: Sequence[tuple[Sequence[str], PartitionInput]]
     ) -> Failures:
         """Replace several; return those that could not be, with their errors. Raises :class:`NotFound` for the table."""
         home = self._existing(database, table)
@@ -178,7 +180,7 @@ class CatalogService(Tables):
         error: PenstockError | None
         changed: dict[PartitionValues, Partition] = {}
         now = self._now()
-        for old, partition_input in wanted:
+        for old, partition_input in definitions:
             values = tuple(old)
             error = _wrong_values(home, values)
             if error is None and partition_input.values and tuple(partition_input.values) != values:
@@ -207,10 +209,10 @@ class CatalogService(Tables):
         """Remove a partition. Raises :class:`NotFound`."""
         _raise_first(self.delete_partitions(database, table, [values]))
 
-    def delete_partitions(self, database: str, table: str, wanted: Sequence[Sequence[str]]) -> Failures:
+    def delete_partitions(self, database: str, table: str, values_of: Sequence[Sequence[str]]) -> Failures:
         """Remove several; return those that did not exist, with their errors. Raises :class:`NotFound` for the table."""
         home = self._existing(database, table)
-        keys = list(dict.fromkeys(tuple(values) for values in wanted))
+        keys = list(dict.fromkeys(tuple(values) for values in values_of))
         missing = self._store.delete_partitions(home.database, home.name, keys)
         return [(values, PartitionNotFound(home.database, home.name, values)) for values in missing]
 

@@ -5,7 +5,7 @@ Source: Glue API reference, "Column statistics API". They are stored under AWS's
 
 from collections.abc import Mapping, Sequence
 
-from penstock.catalog.details import Body, DetailKind, Home
+from penstock.catalog.details import Body, DetailKind, Home, removal
 from penstock.catalog.model import Partition, Table
 from penstock.catalog.store import CatalogStore
 from penstock.errors import InvalidInput, NotFound, PenstockError
@@ -42,30 +42,25 @@ class ColumnStatistics:
             else:
                 failed.append((entry, error))
         if fit:
-            self._store.change_details(_home(table, partition), DetailKind.STATISTICS, lambda known: {**known, **fit})
+            self._store.change_details(_home(table, partition), DetailKind.STATISTICS, lambda bodies: {**bodies, **fit})
         return failed
 
     def get(
         self, table: Table, names: Sequence[str], *, partition: Partition | None = None
     ) -> tuple[Sequence[Body], Sequence[tuple[str, PenstockError]]]:
         """Return statistics of the columns, and the columns that have none, with their errors."""
-        known = self._store.details(_home(table, partition), DetailKind.STATISTICS)
+        bodies = self._store.details(_home(table, partition), DetailKind.STATISTICS)
         columns = _columns(table, partition)
-        wanted = list(dict.fromkeys(names))
-        present = [name for name in wanted if name.lower() in known and name.lower() in columns]
+        columns_of = list(dict.fromkeys(names))
+        present = [name for name in columns_of if name.lower() in bodies and name.lower() in columns]
         return (
-            [known[name.lower()] for name in present],
-            [(name, StatisticsNotFound(name)) for name in wanted if name not in present],
+            [bodies[name.lower()] for name in present],
+            [(name, StatisticsNotFound(name)) for name in columns_of if name not in present],
         )
 
     def delete(self, table: Table, name: str, *, partition: Partition | None = None) -> None:
         """Remove the statistics of a column. Raises :class:`StatisticsNotFound`."""
-
-        def remove(known: Mapping[str, Body]) -> Mapping[str, Body]:
-            if name.lower() not in known:
-                raise StatisticsNotFound(name)
-            return {item: body for item, body in known.items() if item != name.lower()}
-
+        remove = removal(name.lower(), StatisticsNotFound(name))
         self._store.change_details(_home(table, partition), DetailKind.STATISTICS, remove)
 
 
@@ -87,11 +82,11 @@ def _problem(entry: Body, columns: frozenset[str]) -> PenstockError | None:
     if _name(entry) not in columns:
         return NotFound(f"Column {entry['ColumnName']} not found in the table.")
     data = entry["StatisticsData"]
-    kinds = [name for name in data if name != "Type"] if isinstance(data, Mapping) else []
+    members = [name for name in data if name != "Type"] if isinstance(data, Mapping) else []
     expected = str(data["Type"]).capitalize() + _DATA if isinstance(data, Mapping) else ""
-    if kinds != [expected]:
+    if members != [expected]:
         return InvalidInput(
-            f"The statistics of column {entry['ColumnName']} have {', '.join(kinds) or 'no data'} where {expected} belongs.",
+            f"The statistics of column {entry['ColumnName']} have {', '.join(members) or 'no data'}, not {expected}.",
             remedy="Give only the data of the Type.",
         )
     return None

@@ -118,15 +118,15 @@ class CatalogStore(Protocol):
         """Return the partitions of ``values`` that exist, in any order."""
 
     def list_partitions(
-        self, database: str, table: str, *, after: str | None, limit: int | None, wanted: PartitionFilter | None = None
+        self, database: str, table: str, *, after: str | None, limit: int | None, matching: PartitionFilter | None = None
     ) -> Sequence[Partition]:
-        """Return up to ``limit`` (None: all) partitions that ``wanted`` matches, by their keys.
+        """Return up to ``limit`` (None: all) partitions that ``matching`` matches, by their keys.
 
         The key is :func:`~penstock.catalog.partitions.keys.partition_key`; ``after`` is one.
         """
 
     def list_values(
-        self, database: str, table: str, *, after: str | None, limit: int | None, wanted: PartitionFilter | None = None
+        self, database: str, table: str, *, after: str | None, limit: int | None, matching: PartitionFilter | None = None
     ) -> Sequence[PartitionValues]:
         """Return the values of the partitions that :meth:`list_partitions` returns."""
 

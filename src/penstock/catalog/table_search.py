@@ -84,7 +84,7 @@ class TableSearch:
 
 
 def _test(predicate: Predicate) -> Callable[[Table], bool]:
-    name, wanted = predicate.key.lower(), predicate.value.lower()
+    name, word = predicate.key.lower(), predicate.value.lower()
     if name in _TIMES:
         time_of, limit, compare = _TIMES[name], _time(predicate), _COMPARATORS[predicate.comparator]
 
@@ -97,7 +97,7 @@ def _test(predicate: Predicate) -> Callable[[Table], bool]:
     def has_word(table: Table) -> bool:
         text = _TEXTS[name](table) if name in _TEXTS else _parameter(table, predicate.key)
         lower = (text or "").lower()
-        return lower == wanted or wanted in _WORDS.split(lower)
+        return lower == word or word in _WORDS.split(lower)
 
     return has_word
 
@@ -120,11 +120,11 @@ def _time(predicate: Predicate) -> datetime:
 
 
 def _text_test(text: str) -> Callable[[Table], bool]:
-    wanted = text.lower()
-    if len(wanted) > 2 and wanted[0] == wanted[-1] == '"':
-        exact = wanted[1:-1]
+    words = text.lower()
+    if len(words) > 2 and words[0] == words[-1] == '"':
+        exact = words[1:-1]
         return lambda table: any(exact == value.lower() for value in _values(table))
-    return lambda table: any(wanted in value.lower() for value in _values(table))
+    return lambda table: any(words in value.lower() for value in _values(table))
 
 
 def _values(table: Table) -> Iterator[str]:

@@ -43,12 +43,12 @@ def _utcnow() -> datetime:
 class TableWrite:
     """One of several changes that are made together: a new table without ``version``, else a change of that version.
 
-    With ``wanted`` None the table ``name`` is removed.
+    With ``definition`` None the table ``name`` is removed.
     """
 
     database: str
     name: str
-    wanted: TableInput | None
+    definition: TableInput | None
     version: str | None = None
 
 
@@ -72,19 +72,19 @@ class Tables:
         self._now = now
         self._limits = limits or CatalogLimits()
 
-    def create_database(self, wanted: DatabaseInput, *, tags: Mapping[str, str] | None = None) -> Database:
+    def create_database(self, definition: DatabaseInput, *, tags: Mapping[str, str] | None = None) -> Database:
         """Add a database. Raises :class:`AlreadyExists`, :class:`LimitExceeded`, :class:`InvalidInput` for its tags."""
         check_tags(tags or {})
-        database = replace(wanted.resolve(self._now()), tags=dict(tags or {}))
+        database = replace(definition.resolve(self._now()), tags=dict(tags or {}))
         check_size(database)
         self._store.create_database(database, limit=self._limits.databases)
         return database
 
-    def update_database(self, name: str, wanted: DatabaseInput) -> None:
+    def update_database(self, name: str, definition: DatabaseInput) -> None:
         """Replace a database's description, location and parameters, not its name. Raises :class:`NotFound`."""
-        if wanted.name.lower() != name.lower():
+        if definition.name.lower() != name.lower():
             raise InvalidInput("Database cannot be renamed.", remedy="Create one with the new name and move the tables.")
-        changed = wanted.resolve(self._now())
+        changed = definition.resolve(self._now())
         check_size(changed)
         self._store.change_database(changed.name, lambda old: replace(changed, create_time=old.create_time, tags=old.tags))
 
@@ -130,7 +130,7 @@ class Tables:
 
         return page("databases", token, limit, read, lambda database: database.name, kind=str, weigh=weigh)
 
-    def create_table(self, database: str, wanted: TableInput, *, indexes: Sequence[PartitionIndex] = ()) -> Table:
+    def create_table(self, database: str, definition: TableInput, *, indexes: Sequence[PartitionIndex] = ()) -> Table:
         """Add a table.
 
         Raises :class:`NotFound` for the database or the referenced schema, :class:`AlreadyExists`, :class:`LimitExceeded`
@@ -138,7 +138,7 @@ class Tables:
         :meth:`PartitionIndexes.create`.
         """
         now = self._now()
-        table = wanted.resolve(database, create_time=now, update_time=now)
+        table = definition.resolve(database, create_time=now, update_time=now)
         check_size(table)
         if self._store.database(table.database) is None:
             raise DatabaseNotFound(table.database)
@@ -148,14 +148,14 @@ class Tables:
         return filled
 
     def update_table(
-        self, database: str, wanted: TableInput, *, version: str | None = None, skip_archive: bool = False
+        self, database: str, definition: TableInput, *, version: str | None = None, skip_archive: bool = False
     ) -> Table:
-        """Make ``wanted`` the table's next version, and archive the replaced one unless ``skip_archive``.
+        """Make ``definition`` the table's next version, and archive the replaced one unless ``skip_archive``.
 
         Raises :class:`NotFound`, and :class:`ConcurrentModification` if the table is no longer at ``version``.
         """
         now = self._now()
-        table = wanted.resolve(database, create_time=now, update_time=now)
+        table = definition.resolve(database, create_time=now, update_time=now)
         check_size(table)
         filled = self._filled(table)
         stored = self._store.replace_table(
@@ -172,8 +172,8 @@ class Tables:
         changes: list[TableChange] = []
         for write in writes:
             database, name, table = write.database.lower(), write.name.lower(), None
-            if write.wanted is not None:
-                table = write.wanted.resolve(database, create_time=now, update_time=now)
+            if write.definition is not None:
+                table = write.definition.resolve(database, create_time=now, update_time=now)
                 check_size(table)
             changes.append(TableChange(database=database, name=name, table=table, expected=write.version))
         return self._store.change_tables(
@@ -224,8 +224,8 @@ class Tables:
             batch = count if matcher is None else _SCAN
             while len(page) < count:
                 tables = self._store.list_tables(home, after=after, limit=batch)
-                taken = matcher([table.name for table in tables]) if matcher and tables else [True] * len(tables)
-                page.extend(table for table, wanted in zip(tables, taken, strict=True) if wanted)
+                matches = matcher([table.name for table in tables]) if matcher and tables else [True] * len(tables)
+                page.extend(table for table, is_match in zip(tables, matches, strict=True) if is_match)
                 if len(tables) < batch:
                     break
                 after = tables[-1].name

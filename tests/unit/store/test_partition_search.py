@@ -133,13 +133,13 @@ def test_every_plan_finds_what_the_expression_takes(
     with pytest.MonkeyPatch.context() as patch:
         for name, value in plan.items():
             patch.setattr(partition_search, name, value)
-        assert store.list_values("d", "t", after=None, limit=None, wanted=wanted) == expected
+        assert store.list_values("d", "t", after=None, limit=None, matching=wanted) == expected
         assert (
-            store.list_values("d", "t", after=None, limit=None, wanted=PartitionFilter(matches=wanted.matches)) == expected
+            store.list_values("d", "t", after=None, limit=None, matching=PartitionFilter(matches=wanted.matches)) == expected
         )
         paged: list[Sequence[str]] = []
         after: str | None = None
-        while results := store.list_values("d", "t", after=after, limit=size, wanted=wanted):
+        while results := store.list_values("d", "t", after=after, limit=size, matching=wanted):
             paged += results
             after = partition_key(results[-1])
         assert paged == expected
@@ -159,8 +159,8 @@ def test_a_value_of_another_type_is_an_error_and_not_a_missing_row(
 ) -> None:
     made = remade(store, (key, "string"), [(bad, "b"), (VALUES.get(key, ("1",))[0], "a")])
     with pytest.raises(InvalidInput, match=f"has '{bad}' for k0"):
-        store.list_values("d", "t", after=None, limit=None, wanted=partition_filter(made, text))
-    assert store.list_values("d", "t", after=None, limit=None, wanted=partition_filter(made, "k1 = 'b'")) == [(bad, "b")]
+        store.list_values("d", "t", after=None, limit=None, matching=partition_filter(made, text))
+    assert store.list_values("d", "t", after=None, limit=None, matching=partition_filter(made, "k1 = 'b'")) == [(bad, "b")]
 
 
 def test_the_index_of_values_goes_with_the_partitions(store: SqlCatalogStore) -> None:

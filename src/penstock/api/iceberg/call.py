@@ -116,7 +116,7 @@ class Call:
         """Tell Lake Formation which tables were created and deleted."""
         creator = self.caller.arn_for_policies
         for write in writes:
-            if write.wanted is None:
+            if write.definition is None:
                 self.lake_formation.deleted(write.database, write.name)
             elif write.version is None:
                 self.lake_formation.created(write.database, write.name, by=creator)

@@ -144,7 +144,7 @@ def _plan(call: Call, change: Change) -> Plan:
     write = TableWrite(
         database=change.database,
         name=change.name,
-        wanted=table_input(change.name, changed, location, table),
+        definition=table_input(change.name, changed, location, table),
         version=table.version_id,
     )
     dropped = _removable(call, (change.database, change.name), _dropped(base, changed))
@@ -172,7 +172,7 @@ def create_plan(call: Call, database: str, name: str, table: dict[str, Any]) -> 
     check_location(call, database, name, table["location"], new=True)
     document, location = _written(call, (database, name), table, None)
     wanted: TableInput = table_input(name, table, location, None)
-    return Plan(TableWrite(database=database, name=name, wanted=wanted), Loaded(location, document))
+    return Plan(TableWrite(database=database, name=name, definition=wanted), Loaded(location, document))
 
 
 def _written(call: Call, key: tuple[str, str], table: dict[str, Any], previous: str | None) -> tuple[dict[str, Any], str]:

@@ -100,8 +100,8 @@ def rename(call: Call, *, views: bool) -> Answer:
             raise TableExists(to_database, to_name)
         call.rename_table(
             [
-                TableWrite(database=database, name=name, wanted=None, version=table.version_id),
-                TableWrite(database=to_database, name=to_name, wanted=replace(moved, name=to_name)),
+                TableWrite(database=database, name=name, definition=None, version=table.version_id),
+                TableWrite(database=to_database, name=to_name, definition=replace(moved, name=to_name)),
             ]
         )
     except TableExists:
@@ -203,7 +203,7 @@ def _drop(call: Call) -> Answer:
         # Else the right to drop any table would be one to delete any file: who registers a table chooses what it refers to.
         unwanted = files_of(call.files, read_table(loaded.document), loaded.location, below=table_locations(loaded.document))
         call.access.check_files("s3:DeleteObject", unwanted, (database, name))
-    call.change_tables([TableWrite(database=database, name=name, wanted=None, version=table.version_id)])
+    call.change_tables([TableWrite(database=database, name=name, definition=None, version=table.version_id)])
     remove_files(call.files, unwanted)
     return no_content()
 
@@ -229,7 +229,7 @@ def _register(call: Call) -> Answer:
     check_location(call, database, name, table["location"], new=current is None, metadata=location)
     wanted = table_input(name, table, location, current)
     version = None if current is None else current.version_id
-    call.change_tables([TableWrite(database=database, name=name, wanted=wanted, version=version)])
+    call.change_tables([TableWrite(database=database, name=name, definition=wanted, version=version)])
     return _answer(call, database, name, location, document)
 
 

@@ -105,7 +105,7 @@ def _drop(call: Call) -> Answer:
     database, name = call.database, call.table
     call.access.check("DeleteTable", {"DatabaseName": database, "Name": name})
     view = existing_view(call, database, name)
-    call.change_tables([TableWrite(database=database, name=name, wanted=None, version=view.version_id)])
+    call.change_tables([TableWrite(database=database, name=name, definition=None, version=view.version_id)])
     return no_content()
 
 
@@ -122,7 +122,7 @@ def _register(call: Call) -> Answer:
         raise BadDocument(error.message) from None
     check_location(call, database, name, view["location"], new=True, metadata=location)
     wanted = view_input(name, view, location, None)
-    call.change_tables([TableWrite(database=database, name=name, wanted=wanted)])
+    call.change_tables([TableWrite(database=database, name=name, definition=wanted)])
     return _answer(Loaded(location, view))
 
 
@@ -133,7 +133,7 @@ def _plan(call: Call, database: str, name: str, view: dict[str, Any], current: T
     write = TableWrite(
         database=database,
         name=name,
-        wanted=view_input(name, view, location, current),
+        definition=view_input(name, view, location, current),
         version=None if current is None else current.version_id,
     )
     return Plan(write, Loaded(location, view))

@@ -204,13 +204,13 @@ class _Parser:
         if left.column < 0 or any(item.column >= 0 for item in items):
             return any_of([self._compared("=", left, item) for item in items])
         read, convert = self._column(left), literal_reader(left.name, left.kind)
-        wanted = {convert(item.name) for item in items}
+        literals = {convert(item.name) for item in items}
 
         def test(row: _Row) -> bool | None:
             value = read(row)
-            return None if value is None else value in wanted
+            return None if value is None else value in literals
 
-        ends = [order_text(value) for value in wanted]
+        ends = [order_text(value) for value in literals]
         return Condition(test=test, keys=frozenset({left.column}), spans=[Span(left.kind, end, end) for end in ends])
 
     def _like(self, left: _Operand) -> Condition:

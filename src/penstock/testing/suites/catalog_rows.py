@@ -295,11 +295,11 @@ class CatalogRows:
         assert values == sorted(values)
         assert len(values) == 1400
         odd = store.list_partitions(
-            "sales", "orders", after=None, limit=None, wanted=PartitionFilter(matches=lambda v: int(v[1]) % 2 == 1)
+            "sales", "orders", after=None, limit=None, matching=PartitionFilter(matches=lambda v: int(v[1]) % 2 == 1)
         )
         assert [tuple(item.values) for item in odd] == [entry for entry in values if int(entry[1]) % 2]
         not_one = PartitionFilter(matches=lambda v: v[1] != "001")
-        few = store.list_partitions("sales", "orders", after=values[0][0] + "\x01", limit=3, wanted=not_one)
+        few = store.list_partitions("sales", "orders", after=values[0][0] + "\x01", limit=3, matching=not_one)
         assert [item.values[1] for item in few] == ["000", "002", "003"]
 
     @pytest.mark.parametrize(
@@ -319,11 +319,11 @@ class CatalogRows:
         assert wanted is not None
         kept = sorted(set(values) - {("2014", "JFK")}, key=partition_key)
         expected = [pair for pair in kept if wanted.matches(pair)]
-        assert store.list_values("sales", "orders", after=None, limit=None, wanted=wanted) == expected
-        partitions = store.list_partitions("sales", "orders", after=None, limit=5, wanted=wanted)
+        assert store.list_values("sales", "orders", after=None, limit=None, matching=wanted) == expected
+        partitions = store.list_partitions("sales", "orders", after=None, limit=5, matching=wanted)
         assert [item.values for item in partitions] == expected[:5]
         behind = partition_key(("2012", "O-05"))
-        rest = store.list_values("sales", "orders", after=behind, limit=None, wanted=wanted)
+        rest = store.list_values("sales", "orders", after=behind, limit=None, matching=wanted)
         assert rest == [pair for pair in expected if partition_key(pair) > behind]
 
     def test_of_writers_at_the_same_version_one_wins(self, store: CatalogStore) -> None:

@@ -63,16 +63,18 @@ _MANY = 1 << 60
 _EVERYTHING = _Range("", None, _MANY)
 
 
-def find_keys(connection: Connection, table_id: int, *, after: str | None, wanted: PartitionFilter | None) -> Iterator[str]:
-    """Yield the keys of the table's partitions that ``wanted`` matches, behind ``after``, ascending."""
+def find_keys(
+    connection: Connection, table_id: int, *, after: str | None, matching: PartitionFilter | None
+) -> Iterator[str]:
+    """Yield the keys of the table's partitions that ``matching`` matches, behind ``after``, ascending."""
     search = _Search(connection, table_id, after or "")
-    if wanted is None:
+    if matching is None:
         yield from search.walk([_EVERYTHING])
         return
-    alternatives = [search.of_branch(branch) for branch in wanted.branches] or [search.walk([_EVERYTHING])]
+    alternatives = [search.of_branch(branch) for branch in matching.branches] or [search.walk([_EVERYTHING])]
     # An alternative with a larger key waits; one key that several have comes once.
     merged = alternatives[0] if len(alternatives) == 1 else (key for key, _ in groupby(heapq.merge(*alternatives)))
-    yield from (key for key in merged if wanted.matches(split_key(key)))
+    yield from (key for key in merged if matching.matches(split_key(key)))
 
 
 class _Search:

@@ -239,32 +239,32 @@ class SqlCatalogStore:
             return [load_partition(database, table, row, shared) for row in rows]
 
     def list_partitions(
-        self, database: str, table: str, *, after: str | None, limit: int | None, wanted: PartitionFilter | None = None
+        self, database: str, table: str, *, after: str | None, limit: int | None, matching: PartitionFilter | None = None
     ) -> Sequence[Partition]:
         with self._sql.read() as connection:
             owner = self._find(connection, database, table)
             if owner is None:
                 return []
             rows: Iterable[_PartitionRow | Row[Any]]
-            if wanted is None:
+            if matching is None:
                 where = [partitions.c.table_id == owner.id]
                 if after is not None:
                     where.append(partitions.c.key > after)
                 rows = connection.execute(select(partitions).where(*where).order_by(partitions.c.key).limit(limit))
             else:
-                keys = find_keys(connection, owner.id, after=after, wanted=wanted)
+                keys = find_keys(connection, owner.id, after=after, matching=matching)
                 rows = _rows_of(connection, owner.id, list(islice(keys, limit)))
             shared = SharedStorage()
             return [load_partition(database, table, row, shared) for row in rows]
 
     def list_values(
-        self, database: str, table: str, *, after: str | None, limit: int | None, wanted: PartitionFilter | None = None
+        self, database: str, table: str, *, after: str | None, limit: int | None, matching: PartitionFilter | None = None
     ) -> Sequence[PartitionValues]:
         with self._sql.read() as connection:
             owner = self._find(connection, database, table)
             if owner is None:
                 return []
-            return [split_key(key) for key in islice(find_keys(connection, owner.id, after=after, wanted=wanted), limit)]
+            return [split_key(key) for key in islice(find_keys(connection, owner.id, after=after, matching=matching), limit)]
 
     def details(self, home: Home, kind: DetailKind) -> Mapping[str, Body]:
         with self._sql.read() as connection:
@@ -300,12 +300,12 @@ class SqlCatalogStore:
             raise PartitionNotFound(home.database, home.table, home.values)
         return partition_details, partition.id
 
-    def _put(self, wanted: Sequence[Partition], *, existing: bool) -> Sequence[PartitionValues]:
-        if not wanted:
+    def _put(self, rows: Sequence[Partition], *, existing: bool) -> Sequence[PartitionValues]:
+        if not rows:
             return []
         with self._sql.write() as connection:
-            table_id = self._row(connection, wanted[0].database, wanted[0].table, lock=True).id
-            keyed = {partition_key(partition.values): partition for partition in wanted}
+            table_id = self._row(connection, rows[0].database, rows[0].table, lock=True).id
+            keyed = {partition_key(partition.values): partition for partition in rows}
             if existing:
                 known = self._replace(connection, table_id, keyed)
             else:
