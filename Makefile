@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: setup setup-dev setup-bench demo test test-unit lint bench chaos lock descriptors api-docs wheel clean python java environment-runtime environment-dev environment-bench environment-clients environment-job-clients uv
+.PHONY: setup setup-dev setup-bench demo test test-unit lint bench chaos test-store store-versitygw store-garage store-radosgw lock descriptors api-docs wheel clean python java environment-runtime environment-dev environment-bench environment-clients environment-job-clients uv
 
 # The same in tools/sync and penstock.local.artefacts; an empty variable counts as not set.
 export PENSTOCK_CACHE := $(or $(PENSTOCK_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/penstock)
@@ -46,6 +46,21 @@ lint: python environment-dev
 # Faults at every step of a batch for every sink, on a million records; CHAOS="--records 20000 --faults 10 --seed 7" for less.
 chaos: setup-dev
 	$(BIN)/python -m tests.chaos $(CHAOS)
+
+# S3 stores that others wrote, for tests: each target installs one, test-store runs the tests of stores on it.
+STORE ?= s3proxy
+STORES := $(PENSTOCK_CACHE)/stores
+test-store: setup-dev
+	PENSTOCK_TEST_STORE=$(STORE) $(BIN)/pytest tests/integration/stores
+
+store-versitygw:
+	GOBIN=$(STORES)/bin go install github.com/versity/versitygw/cmd/versitygw@v1.8.0
+
+store-garage:
+	cargo install garage --version 2.5.0 --locked --root $(STORES)
+
+store-radosgw:
+	apt-get install --yes --no-install-recommends radosgw ceph-mon ceph-osd ceph-common
 
 bench: setup-bench
 	$(BIN)/python -m benchmarks

@@ -49,6 +49,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "metastore": ("penstock.cli.metastore", "metastore", "Serve the catalog to Spark and Hive by Thrift."),
     "functions": ("penstock.cli.streams.functions", "functions", "Run Lambda-style functions on Kafka and Kinesis."),
     "sql": ("penstock.cli.sql", "client", "Run one SQL statement and print the result."),
+    "lake": ("penstock.cli.lake.command", "client", "Look at the object store that a lake is in."),
     "demo": ("penstock.cli.demo", "all", "Show the whole platform on real data, with every record reconciled."),
     "fetch": ("penstock.cli.platform.fetch", "local", "Download the JVM artefacts into the cache."),
 }

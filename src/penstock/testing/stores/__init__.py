@@ -7,11 +7,17 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 
 from penstock.testing.stores.port import S3Store
+from penstock.testing.stores.radosgw import running_radosgw
 from penstock.testing.stores.s3proxy import running_s3proxy
+from penstock.testing.stores.versitygw import running_versitygw
 
-__all__ = ["STORES", "S3Store", "running_s3proxy", "running_store"]
+__all__ = ["STORES", "S3Store", "running_store"]
 
-STORES: dict[str, Callable[[], AbstractContextManager[S3Store]]] = {"s3proxy": running_s3proxy}
+STORES: dict[str, Callable[[], AbstractContextManager[S3Store]]] = {
+    "s3proxy": running_s3proxy,
+    "radosgw": running_radosgw,
+    "versitygw": running_versitygw,
+}
 """How each store is started, by its name."""
 
 

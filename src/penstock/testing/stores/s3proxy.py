@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import secrets
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +13,7 @@ from penstock.local.processes.child import Service
 from penstock.local.processes.ports import free_ports
 from penstock.local.processes.probes import answers_http
 from penstock.testing.standin import running_service
-from penstock.testing.stores.port import S3Store
+from penstock.testing.stores.port import S3Store, new_key
 
 __all__ = ["running_s3proxy"]
 
@@ -35,8 +34,7 @@ def running_s3proxy() -> Iterator[S3Store]:
             name="s3proxy",
             version=jar.parent.name,
             endpoint_url=f"http://127.0.0.1:{port}",
-            access_key_id="AKIATESTING",
-            secret_access_key=secrets.token_urlsafe(20),
+            **new_key(),
         )
         settings = {
             "s3proxy.endpoint": store.endpoint_url,
