@@ -25,6 +25,7 @@ from penstock.api.iceberg.routes import ROOT
 from penstock.api.limits import Limits
 from penstock.errors import AccessDenied, PenstockError
 from penstock.server.auditing import open_audit
+from penstock.server.http.protocol import draining
 from penstock.server.iceberg import build_iceberg
 from penstock.server.observe import AccessLog, Metrics, registry_metrics
 from penstock.server.run_requests import RUN_PATH, run_routes
@@ -135,6 +136,8 @@ def _operational_app(
         return JSONResponse({"status": "ok", "version": __version__})
 
     async def ready(_request: Request) -> Response:
+        if draining.is_set():
+            return JSONResponse({"status": "draining"}, status_code=503)
         problems = await asyncio.to_thread(services.readiness.problems)
         if problems:
             return JSONResponse({"status": "unavailable", **problems}, status_code=503)

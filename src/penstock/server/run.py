@@ -43,14 +43,15 @@ def serve(settings: ServerSettings, *, announce: Callable[[str], None]) -> None:
         if settings.workers == 1:
             _serve_here(settings, listener, None)
         else:
-            run_workers(settings, listener, _serve_here, grace=GRACE_SECONDS + _CLOSE_SECONDS)
+            run_workers(settings, listener, _serve_here, grace=settings.drain_seconds + GRACE_SECONDS + _CLOSE_SECONDS)
 
 
 def _serve_here(settings: ServerSettings, listener: socket.socket, beat: Callable[[], None] | None) -> None:
     # Imported in the process that serves: prometheus_client chooses its mode when it is imported.
     from penstock.server.app import build_app  # noqa: PLC0415
 
-    serve_app(lambda: build_app(settings), listener, _listening(settings), beat=beat)
+    listening = _listening(settings)
+    serve_app(lambda: build_app(settings), listener, listening, beat=beat, drain_seconds=settings.drain_seconds)
 
 
 def _listening(settings: ServerSettings) -> Listening:

@@ -72,6 +72,8 @@ class ServerSettings:
     metrics_without_key: bool = False
     """Whether ``/metrics`` needs no authentication."""
     workers: int = 1
+    drain_seconds: float = 0.0
+    """For how long the server goes on after SIGTERM, in which it tells load balancers and clients to go elsewhere."""
     authenticate: bool = True
     crawl_hosts: tuple[str, ...] = ()
     """Hosts of databases, as HOST or HOST:PORT, that crawls may connect to."""

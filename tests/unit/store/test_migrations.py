@@ -15,7 +15,7 @@ from sqlalchemy import inspect, text
 from penstock.errors import EnvironmentProblem
 from penstock.store.sql import migrate as migrations
 from penstock.store.sql.database import Database
-from penstock.store.sql.migrate import HEAD, migrate, revision_of
+from penstock.store.sql.migrate import HEAD, READABLE_FROM, migrate, revision_of
 from penstock.store.sql.tables import metadata
 from penstock.testing.sqlite import new_database
 from tests.unit.store import earlier_schemas
@@ -140,14 +140,41 @@ def test_a_store_that_does_not_answer_is_reported_in_one_sentence() -> None:
     assert "secret" not in str(problem.value)
 
 
-def test_a_newer_database_is_refused_untouched(tmp_path: Path) -> None:
-    database = Database(f"sqlite:///{tmp_path / 'a.db'}")
-    migrate(database)
+def say(database: Database, revision: str, readable_from: str | None) -> None:
+    """Let the tables be those of a revision that this version does not have, as its own migration would."""
     with database.write() as connection:
-        connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
-    with pytest.raises(EnvironmentProblem, match="newer Penstock"):
-        migrate(database)
-    database.close()
+        connection.execute(text(f"UPDATE alembic_version SET version_num = '{revision}'"))
+        if readable_from is not None:
+            connection.execute(text("CREATE TABLE IF NOT EXISTS readable_from (version_num VARCHAR(32) NOT NULL)"))
+            connection.execute(text("DELETE FROM readable_from"))
+            connection.execute(text(f"INSERT INTO readable_from VALUES ('{readable_from}')"))
+
+
+@pytest.mark.parametrize("readable_from", [None, "9998", "9999"])
+def test_a_database_of_a_version_too_new_is_refused_untouched(file_database: Database, readable_from: str | None) -> None:
+    say(file_database, "9999", readable_from)
+    with pytest.raises(EnvironmentProblem) as problem:
+        migrate(file_database)
+    assert str(problem.value) == (
+        f"The store {file_database.name} was written by a newer Penstock: its revision is 9999, which servers from "
+        f"{readable_from or '9999'} on can use, and this one's is {HEAD}. "
+        "Upgrade this Penstock, or restore a backup from before the upgrade."
+    )
+    assert revision_of(file_database) == "9999"
+
+
+def test_a_database_of_the_next_version_is_served_as_it_is(file_database: Database) -> None:
+    say(file_database, "9999", HEAD)
+    migrate(file_database)
+    assert revision_of(file_database) == "9999"
+
+
+def test_the_next_version_says_which_servers_can_go_on(file_database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("penstock.store.sql.migrate.HEAD", "0019")
+    monkeypatch.setattr("penstock.store.sql.migrate._upgrade", lambda *_: None)
+    migrate(file_database)
+    with file_database.read() as connection:
+        assert connection.execute(text("SELECT version_num FROM readable_from")).scalar_one() == READABLE_FROM
 
 
 def test_a_damaged_file_is_reported(tmp_path: Path) -> None:

@@ -20,6 +20,13 @@ __all__ = ["command"]
 )
 @listen_options
 @click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True, help="Number of worker processes.")
+@click.option(
+    "--drain-seconds",
+    type=click.FloatRange(0, 3600),
+    default=0,
+    show_default=True,
+    help="Serve on for so long after SIGTERM, with /readyz at 503, until load balancers have noticed.",
+)
 @click.option("--s3-endpoint-url", envvar="AWS_ENDPOINT_URL_S3", help="URL of the S3 endpoint over the same lake.")
 @caller_options
 @jobs_options
@@ -41,6 +48,7 @@ __all__ = ["command"]
 def command(
     *,
     workers: int,
+    drain_seconds: float,
     s3_endpoint_url: str | None,
     requests_per_second: float,
     min_free_mb: int,
@@ -62,6 +70,7 @@ def command(
         spark_sql=spark_sql,
         s3_endpoint_url=s3_endpoint_url,
         workers=workers,
+        drain_seconds=drain_seconds,
         access_log=access_log,
         insecure_basic_auth=insecure_basic_auth,
         metrics_without_key=metrics_without_key,

@@ -9,6 +9,7 @@ import asyncio
 import logging
 import re
 import resource
+import threading
 import time
 from collections import deque
 from collections.abc import Callable
@@ -21,7 +22,16 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from penstock.server.http.hosts import HostRule, host_of
 
-__all__ = ["MAX_HEADERS", "MAX_HEAD_BYTES", "BoundedProtocol", "IncompleteRequests", "SharingProtocol", "tracked", "waiting"]
+__all__ = [
+    "MAX_HEADERS",
+    "MAX_HEAD_BYTES",
+    "BoundedProtocol",
+    "IncompleteRequests",
+    "SharingProtocol",
+    "draining",
+    "tracked",
+    "waiting",
+]
 
 _log = logging.getLogger("penstock.server")
 
@@ -104,6 +114,8 @@ def _connection_limit() -> int:
 
 
 waiting = IncompleteRequests(_connection_limit())
+draining = threading.Event()
+"""Set when this process is about to stop: each connection is closed with its next answer."""
 
 
 class BoundedProtocol(asyncio.Protocol):
@@ -347,6 +359,8 @@ def tracked(app: ASGIApp) -> ASGIApp:
             nonlocal ended
             if message["type"] == "http.response.start":
                 connection.answer_begins()
+                if draining.is_set():
+                    message = {**message, "headers": [*message.get("headers", ()), (b"connection", b"close")]}
             await send(message)
             if message["type"] == "http.response.body" and not message.get("more_body", False) and not ended:
                 ended = True

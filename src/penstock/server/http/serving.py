@@ -1,12 +1,15 @@
 """Runs a server: a bounded HTTP protocol on one socket, with TLS and a rule for hosts."""
 
 import functools
+import math
 import signal
 import socket
 import sys
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from types import FrameType
 from typing import Any, NoReturn
 
 import uvicorn
@@ -98,14 +101,18 @@ def serve_app(
     *,
     beat: Callable[[], None] | None = None,
     protocol: Callable[..., Any] | None = None,
+    drain_seconds: float = 0.0,
 ) -> None:
     """Serve the ASGI application that ``make_app`` builds until SIGTERM or SIGINT.
+
+    After SIGTERM it goes on for ``drain_seconds``, in which each connection is closed with its next answer; another signal
+    ends that.
 
     ``beat`` is given if other processes serve on the socket too: the event loop calls it every few seconds. ``protocol``
     is a subclass of :class:`~penstock.server.http.protocol.BoundedProtocol` to use instead.
     """
     # Imported in the process that serves.
-    from penstock.server.http.protocol import BoundedProtocol, SharingProtocol, tracked  # noqa: PLC0415
+    from penstock.server.http.protocol import BoundedProtocol, SharingProtocol, draining, tracked  # noqa: PLC0415
 
     # uvicorn raises the signal that ended it once more when it is done; a requested stop is not a failure.
     signal.signal(signal.SIGTERM, leave)
@@ -142,7 +149,30 @@ def serve_app(
         timeout_keep_alive=_IDLE_SECONDS,
         timeout_graceful_shutdown=GRACE_SECONDS,
     )
-    uvicorn.Server(config).run(sockets=[listener])
+    _DrainingServer(config, drain_seconds, draining).run(sockets=[listener])
+
+
+class _DrainingServer(uvicorn.Server):
+    """Serves on for a while after SIGTERM, so that whoever distributes connections sees it before the port is closed."""
+
+    def __init__(self, config: uvicorn.Config, seconds: float, draining: threading.Event) -> None:
+        super().__init__(config)
+        self._seconds = seconds
+        self._draining = draining
+        self._until: float | None = None
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        if sig != signal.SIGTERM or self._draining.is_set():
+            self._until = -math.inf
+        self._draining.set()
+        super().handle_exit(sig, frame)
+
+    async def on_tick(self, counter: int) -> bool:
+        if not await super().on_tick(counter):
+            return False
+        if self._until is None:
+            self._until = time.monotonic() + self._seconds
+        return time.monotonic() >= self._until
 
 
 def leave(_signal: int, _frame: object) -> NoReturn:

@@ -2,17 +2,19 @@
 
 from pathlib import Path
 
-from sqlalchemy import Column, Connection, MetaData, PrimaryKeyConstraint, String, Table, insert, inspect, select
+from sqlalchemy import Column, Connection, MetaData, PrimaryKeyConstraint, String, Table, delete, insert, inspect, select
 from sqlalchemy.exc import DBAPIError, OperationalError
 
 from penstock.errors import EnvironmentProblem
 from penstock.store.sql.database import Database
 from penstock.store.sql.tables import metadata
 
-__all__ = ["BASE", "HEAD", "migrate", "revision_of"]
+__all__ = ["BASE", "HEAD", "READABLE_FROM", "migrate", "revision_of"]
 
 BASE = "0018"  # the schema of the first release, from which later versions upgrade
 HEAD = "0018"  # the newest revision in migrations/versions
+READABLE_FROM = "0018"
+"""The oldest revision whose servers can work on tables of :data:`HEAD`: those between add, and change nothing (ADR 45)."""
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 
@@ -23,6 +25,8 @@ _revisions = Table(
     Column("version_num", String(32), nullable=False),
     PrimaryKeyConstraint("version_num", name="alembic_version_pkc"),
 )
+# READABLE_FROM as the newest server wrote it; there is no such table while it is the revision itself.
+_readable_from = Table("readable_from", MetaData(), Column("version_num", String(32), nullable=False))
 
 
 def migrate(database: Database) -> None:
@@ -30,11 +34,11 @@ def migrate(database: Database) -> None:
 
     One without tables gets them from the tables' definitions
     (https://alembic.sqlalchemy.org/en/latest/cookbook.html#building-uptodate), one with those of an earlier release by
-    the migrations in between. A second process waits for that transaction and then finds nothing to do. Raises
-    :class:`EnvironmentProblem` if the database comes from a newer Penstock, or from one before the first release, or
-    cannot be used.
+    the migrations in between. A second process waits for that transaction and then finds nothing to do. Tables of a newer
+    Penstock beside which this one can work are left as they are. Raises :class:`EnvironmentProblem` if the database comes
+    from any other newer Penstock, or from one before the first release, or cannot be used.
     """
-    if revision_of(database) == HEAD:
+    if _is_served(database, revision_of(database)):
         return
     with database.write() as connection:
         revision = _revision(connection)
@@ -42,10 +46,30 @@ def migrate(database: Database) -> None:
             metadata.create_all(connection, checkfirst=False)
             _revisions.create(connection)
             connection.execute(insert(_revisions).values(version_num=HEAD))
-        elif revision != HEAD:
+        elif revision < HEAD:
             _upgrade(database, connection, revision)
+        if READABLE_FROM != HEAD:
+            _readable_from.create(connection, checkfirst=True)
+            connection.execute(delete(_readable_from))
+            connection.execute(insert(_readable_from).values(version_num=READABLE_FROM))
         if not database.is_sqlite:
             _order_by_bytes(connection)
+
+
+def _is_served(database: Database, revision: str | None) -> bool:
+    """Return whether tables of ``revision`` need no change; raise :class:`EnvironmentProblem` if they are too new."""
+    if revision is None or revision <= HEAD:
+        return revision == HEAD
+    with database.read() as connection:
+        there = inspect(connection).has_table(_readable_from.name)
+        oldest = connection.execute(select(_readable_from.c.version_num)).scalar_one() if there else revision
+    if oldest > HEAD:
+        raise EnvironmentProblem(
+            f"The store {database.name} was written by a newer Penstock: its revision is {revision}, which servers from "
+            f"{oldest} on can use, and this one's is {HEAD}.",
+            remedy="Upgrade this Penstock, or restore a backup from before the upgrade.",
+        )
+    return True
 
 
 def _upgrade(database: Database, connection: Connection, revision: str) -> None:
@@ -58,18 +82,11 @@ def _upgrade(database: Database, connection: Connection, revision: str) -> None:
     # Alembic takes longer to import than most servers take to start, and most starts migrate nothing.
     from alembic import command  # noqa: PLC0415
     from alembic.config import Config  # noqa: PLC0415
-    from alembic.util import CommandError  # noqa: PLC0415
 
     config = Config()
     config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
     config.attributes["connection"] = connection
-    try:
-        command.upgrade(config, "head")
-    except CommandError as error:
-        raise EnvironmentProblem(
-            f"The database {database.name} cannot be migrated: {error}.",
-            remedy="It was written by a newer Penstock: upgrade this one, or restore a backup.",
-        ) from error
+    command.upgrade(config, "head")
 
 
 def _order_by_bytes(connection: Connection) -> None:
