@@ -9,8 +9,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from penstock.catalog.model import Column, Table
+from penstock.catalog.model import Column, Partition, Table
 from penstock.query.tables.hive import HiveTable, check_readable
+from penstock.query.tables.memory import MemoryScan
 from penstock.query.tables.partition_values import make_partition_table
 from penstock.query.tables.port import SCHEMA, DataFile, LakeReader, ScanRequest, TableReference, TableSource
 from penstock.query.tables.restricted import check_whole
@@ -41,18 +42,10 @@ class _Partitions:
         storage = replace(table.storage, columns=list(table.partition_keys))
         self.table = replace(table, name=name, storage=storage, partition_keys=[])
 
-    def scan(self, request: ScanRequest) -> "_MetadataScan":
+    def scan(self, request: ScanRequest) -> "_PartitionsScan":
         keys = {column.name.lower() for column in self._base.partition_keys}
-        conditions = request.conditions(keys)
-        partitions, total = HiveTable(self._base, self._reader).partitions(request, conditions)
-
-        def make(engine: Any, view: str) -> None:
-            rows = [(at, partition) for at, partition in enumerate(partitions)]
-            named = f"{SCHEMA}.{quote_name(request.view + '_rows')}"
-            make_partition_table(engine, named, self._base, rows, index="place", index_type="INTEGER")
-            engine.execute(f"CREATE VIEW {view} AS SELECT * EXCLUDE (place) FROM {named}")  # noqa: S608 quoted names
-
-        return _MetadataScan(request.view, f"the catalog, {len(partitions)} partitions", make, len(partitions), total)
+        partitions, total = HiveTable(self._base, self._reader).partitions(request, request.conditions(keys))
+        return _PartitionsScan(request.view, self._base, partitions, total)
 
 
 class _Properties:
@@ -64,32 +57,35 @@ class _Properties:
         columns = [Column(name=item, type="string") for item in self._values]
         self.table = replace(table, name=name, storage=replace(table.storage, columns=columns), partition_keys=[])
 
-    def scan(self, request: ScanRequest) -> "_MetadataScan":
-        def make(engine: Any, view: str) -> None:
-            if not self._values:
-                raise StatementError("TABLE_NOT_FOUND", f"Table '{self.table.name}' does not exist: it has no properties.")
-            engine.register("property_rows", pa.table({name: [value] for name, value in self._values.items()}))
-            try:
-                engine.execute(f"CREATE TABLE {view} AS SELECT * FROM property_rows")  # noqa: S608 a quoted name
-            finally:
-                engine.unregister("property_rows")
-
-        return _MetadataScan(request.view, "the catalog, one table's properties", make)
+    def scan(self, request: ScanRequest) -> MemoryScan:
+        if not self._values:
+            raise StatementError("TABLE_NOT_FOUND", f"Table '{self.table.name}' does not exist: it has no properties.")
+        rows = pa.table({name: [value] for name, value in self._values.items()})
+        return MemoryScan(view=request.view, rows=rows, route="the catalog, one table's properties")
 
 
 @dataclass(frozen=True, slots=True)
-class _MetadataScan:
-    """Rows of the catalog, which ``make`` makes a relation of."""
+class _PartitionsScan:
+    """The values of partition keys, in the keys' types."""
 
     view: str
-    route: str
-    make: Callable[[Any, str], None]
-    partitions_read: int = 0
-    partitions_total: int = 0
+    table: Table
+    partitions: Sequence[Partition]
+    partitions_total: int
     files: Sequence[DataFile] = ()
 
+    @property
+    def partitions_read(self) -> int:
+        return len(self.partitions)
+
+    @property
+    def route(self) -> str:
+        return f"the catalog, {len(self.partitions)} partitions"
+
     def install(self, engine: Any) -> None:
-        self.make(engine, f"{SCHEMA}.{quote_name(self.view)}")
+        rows = f"{SCHEMA}.{quote_name(self.view + '_rows')}"
+        make_partition_table(engine, rows, self.table, list(enumerate(self.partitions)), index="place", index_type="INTEGER")
+        engine.execute(f"CREATE VIEW {SCHEMA}.{quote_name(self.view)} AS SELECT * EXCLUDE (place) FROM {rows}")  # noqa: S608 quoted names
 
 
 HIVE_METADATA: Mapping[str, Callable[[Table, str, LakeReader], TableSource]] = {

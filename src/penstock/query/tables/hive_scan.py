@@ -20,6 +20,7 @@ from penstock.query.tables.formats.casts import column_type, null_of
 from penstock.query.tables.formats.layouts import file_format
 from penstock.query.tables.formats.parquet import ParquetFormat
 from penstock.query.tables.formats.port import FILE_COLUMN, FileFormat, NumberedFile, Relation
+from penstock.query.tables.memory import registered
 from penstock.query.tables.partition_values import make_partition_table
 from penstock.query.tables.port import SCHEMA, DataFile
 from penstock.sql.errors import StatementError
@@ -169,20 +170,17 @@ class HiveScan:
         if self._keys:
             places = [(at, partition) for at, partition in enumerate(self.partitions)]
             make_partition_table(engine, keys, self.table, places, index="place", index_type="INTEGER")
-        known: dict[str, pa.Array] = {
+        columns: dict[str, pa.Array] = {
             "path": pa.array([file.path for file in self.files]),
             "number": pa.array(range(len(self.files)), pa.int32()),
             "part": pa.array([file.partition for file in self.files], pa.int32()),
         }
-        known |= {name: self._hidden_values(name) for name in self.hidden}
-        engine.register("file_rows", pa.table(known))
-        try:
+        columns |= {name: self._hidden_values(name) for name in self.hidden}
+        with registered(engine, "file_rows", pa.table(columns)):
             chosen = ", ".join(f"k.{quote_name(column.name)}" for column in self._keys)
             joined = f"SELECT r.*, {chosen} FROM file_rows AS r JOIN {keys} AS k ON r.part = k.place"  # noqa: S608 quoted names
             query = joined if self._keys else "SELECT * FROM file_rows"
             engine.execute(f"CREATE TABLE {self._file_table} AS {query}")
-        finally:
-            engine.unregister("file_rows")
 
     def _hidden_values(self, name: str) -> pa.Array:
         if name == "$path":

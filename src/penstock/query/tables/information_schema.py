@@ -6,7 +6,6 @@ Sources: Trino documentation, "System information schema"; what Athena's clients
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
 
 import pyarrow as pa
 
@@ -14,12 +13,12 @@ from penstock.catalog.model import Column, Partition, StorageDescriptor, Table
 from penstock.errors import NotFound
 from penstock.lake.iceberg.glue_tables import current_columns
 from penstock.query.ports import CATALOG_NAME, StatementCatalog
-from penstock.query.tables.port import SCHEMA, DataFile, LakeReader, ScanRequest, TableReference, TableSource
+from penstock.query.tables.memory import MemoryScan
+from penstock.query.tables.port import LakeReader, ScanRequest, TableReference, TableSource
 from penstock.query.tables.shown import shown_table
 from penstock.query.tables.views import VIEW_TYPE, read_view
 from penstock.sql.engine_types import trino_text
 from penstock.sql.errors import StatementError
-from penstock.sql.types import duckdb_type, quote_name
 
 __all__ = ["NAME", "schema_table", "schema_tables"]
 
@@ -92,45 +91,23 @@ class _SchemaTable:
     table: Table
     reader: LakeReader
 
-    def scan(self, request: ScanRequest) -> "_SchemaScan":
-        rows = list(_ROWS[self.table.name](_wanted(self.table, self.reader, request), self.reader.catalog))
-        return _SchemaScan(self.table, request.view, rows, _HIDDEN.get(self.table.name, ()))
-
-
-@dataclass(frozen=True, slots=True)
-class _SchemaScan:
-    """The rows, which become a table of the engine."""
-
-    table: Table
-    name: str
-    rows: Sequence[Row]
-    hidden: Sequence[str]
-    files: Sequence[DataFile] = ()
-    partitions_read: int = 0
-    partitions_total: int = 0
-    repeatable: bool = False
-
-    @property
-    def route(self) -> str:
-        return f"the catalog, {len(self.rows)} rows"
-
-    def install(self, engine: Any) -> None:
+    def scan(self, request: ScanRequest) -> MemoryScan:
+        name, catalog = self.table.name, self.reader.catalog
+        rows = list(_ROWS[name](_databases(self.table, self.reader, request), catalog))
         columns = {
-            column.name: pa.array([row[at] for row in self.rows], pa.int64() if column.type == "bigint" else pa.string())
-            for at, column in enumerate(self.table.storage.columns)
+            column: pa.array([row[at] for row in rows], pa.int64() if type_ == "bigint" else pa.string())
+            for at, (column, type_) in enumerate(_COLUMNS[name].items())
         }
-        casts = [
-            f"CAST({quote_name(column.name)} AS {duckdb_type(column.type or 'string')}) AS {quote_name(column.name)}"
-            for column in self.table.storage.columns
-        ]
-        engine.register("schema_rows", pa.table(columns))
-        try:
-            engine.execute(f"CREATE TABLE {SCHEMA}.{quote_name(self.name)} AS SELECT {', '.join(casts)} FROM schema_rows")  # noqa: S608 quoted names
-        finally:
-            engine.unregister("schema_rows")
+        return MemoryScan(
+            view=request.view,
+            rows=pa.table(columns),
+            route=f"the catalog, {len(rows)} rows",
+            hidden=_HIDDEN.get(name, ()),
+            repeatable=False,
+        )
 
 
-def _wanted(table: Table, reader: LakeReader, request: ScanRequest) -> Sequence[str]:
+def _databases(table: Table, reader: LakeReader, request: ScanRequest) -> Sequence[str]:
     """Return the databases that the query's conditions leave: listing the tables of all may be long."""
     names = [*(database.name for database in reader.catalog.databases()), NAME]
     key = "schema_name" if table.name == "schemata" else "table_schema"

@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from penstock.catalog.model import Partition, Table
 from penstock.lake.partitions import HIVE_DEFAULT_PARTITION
+from penstock.query.tables.memory import registered
 from penstock.sql.errors import StatementError
 from penstock.sql.types import duckdb_type, quote_name
 
@@ -38,13 +39,11 @@ def make_partition_table(
         )
         cast = "TRY_CAST" if lenient else "CAST"
         casts.append(f"{cast}(k{number} AS {duckdb_type(key.type or 'string')}) AS {quote_name(key.name)}")
-    engine.register("partition_rows", pa.table(columns))
-    try:
-        engine.execute(f"CREATE TABLE {name} AS SELECT {', '.join(casts)} FROM partition_rows")  # noqa: S608 quoted names
-    except duckdb.ConversionException as error:
-        raise _invalid(engine, table) from error
-    finally:
-        engine.unregister("partition_rows")
+    with registered(engine, "partition_rows", pa.table(columns)):
+        try:
+            engine.execute(f"CREATE TABLE {name} AS SELECT {', '.join(casts)} FROM partition_rows")  # noqa: S608 quoted names
+        except duckdb.ConversionException as error:
+            raise _invalid(engine, table) from error
 
 
 def _invalid(engine: Any, table: Table) -> StatementError:

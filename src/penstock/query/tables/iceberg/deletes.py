@@ -16,6 +16,7 @@ from pyroaring import BitMap64
 from penstock.query.tables.iceberg.layouts import FileLayout
 from penstock.query.tables.iceberg.planning import DeleteFile, FileTask
 from penstock.query.tables.iceberg.types import engine_type
+from penstock.query.tables.memory import registered
 from penstock.sql.errors import StatementError
 from penstock.sql.types import quote_name, quote_text
 
@@ -32,9 +33,8 @@ def load_positions(engine: Any, name: str, tasks: Sequence[FileTask], path: Path
     vectors = ((path(task.file.file_path), position) for task in tasks for position in task.positions if position.vector)
     for file, delete in vectors:
         positions = pa.table({"pos": pa.array(read_vector(delete, io), pa.uint64())})
-        engine.register("__penstock_vector", positions)
-        engine.execute(f"INSERT INTO {name} SELECT {quote_text(file)}, pos FROM __penstock_vector")  # noqa: S608 our own names
-        engine.unregister("__penstock_vector")
+        with registered(engine, "vector_rows", positions):
+            engine.execute(f"INSERT INTO {name} SELECT {quote_text(file)}, pos FROM vector_rows")  # noqa: S608 our own names
     pairs = [
         (path(position.file.file_path), task.file.file_path, path(task.file.file_path))
         for task in tasks
@@ -44,14 +44,13 @@ def load_positions(engine: Any, name: str, tasks: Sequence[FileTask], path: Path
     if not pairs:
         return
     columns = dict(zip(("source", "uri", "file"), zip(*pairs, strict=True), strict=True))
-    engine.register("__penstock_pairs", pa.table({key: pa.array(values, pa.string()) for key, values in columns.items()}))
     sources = _parquet({delete for task in tasks for delete in task.positions if not delete.vector}, path)
-    engine.execute(
-        f"INSERT INTO {name} SELECT p.file, d.pos FROM read_parquet({sources}, filename='source', "  # noqa: S608 our own names
-        "union_by_name=true, hive_partitioning=false) d "
-        "JOIN __penstock_pairs p ON d.source = p.source AND d.file_path = p.uri"
-    )
-    engine.unregister("__penstock_pairs")
+    with registered(engine, "pair_rows", pa.table({key: pa.array(values, pa.string()) for key, values in columns.items()})):
+        engine.execute(
+            f"INSERT INTO {name} SELECT p.file, d.pos FROM read_parquet({sources}, filename='source', "  # noqa: S608 our own names
+            "union_by_name=true, hive_partitioning=false) d "
+            "JOIN pair_rows p ON d.source = p.source AND d.file_path = p.uri"
+        )
 
 
 def read_vector(delete: DeleteFile, io: FileIO) -> Any:

@@ -5,6 +5,7 @@ Names and types of the columns: Trino documentation, "Iceberg connector", "Metad
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 import pyarrow as pa
@@ -28,10 +29,9 @@ from penstock.query.tables.iceberg.lake_io import LakeIO
 from penstock.query.tables.iceberg.planning import manifests_of, read_entries, whole_schema
 from penstock.query.tables.iceberg.state import IcebergState, Version, load, read_version
 from penstock.query.tables.iceberg.types import lake_type
-from penstock.query.tables.port import SCHEMA, LakeReader, ScanRequest, TableReference
-from penstock.query.tables.port import DataFile as ReadFile
+from penstock.query.tables.memory import MemoryScan
+from penstock.query.tables.port import LakeReader, ScanRequest, TableReference
 from penstock.query.tables.restricted import check_whole
-from penstock.sql.types import quote_name
 from penstock.types import arrow, hive
 
 __all__ = ["METADATA_TABLES", "MetadataTable"]
@@ -71,7 +71,7 @@ class MetadataTable:
         self._rows: pa.Table = METADATA_TABLES[what](_Source(state, version, LakeIO(opened)))
         self._name = f"{state.name}${what}"
         columns = [Column(name=item.name, type=hive.render(arrow.parse(item.type))) for item in self._rows.schema]
-        self._table = Table(
+        self.table = Table(
             database=table.database,
             name=f"{table.name}${what}",
             version_id=table.version_id,
@@ -79,56 +79,22 @@ class MetadataTable:
             create_time=table.create_time,
             update_time=table.update_time,
         )
-
-    @property
-    def table(self) -> Table:
         """The metadata table's columns."""
-        return self._table
 
-    def scan(self, request: ScanRequest) -> "MetadataScan":
+    def scan(self, request: ScanRequest) -> MemoryScan:
         """Return all rows."""
-        return MetadataScan(request.view, self._name, self._rows)
+        route = f"{len(self._rows)} rows of the metadata of {self._name}, read with pyiceberg"
+        return MemoryScan(view=request.view, rows=self._rows, route=route)
 
 
-@dataclass(frozen=True, slots=True)
-class MetadataScan:
-    """The rows of a metadata table, which are in memory."""
-
-    view: str
-    name: str
-    rows: pa.Table
-
-    @property
-    def files(self) -> Sequence[ReadFile]:
-        """No files: metadata does not count as scanned, as in Athena."""
-        return ()
-
-    @property
-    def partitions_read(self) -> int:
-        """0."""
-        return 0
-
-    @property
-    def partitions_total(self) -> int:
-        """0."""
-        return 0
-
-    @property
-    def route(self) -> str:
-        """How EXPLAIN describes it."""
-        return f"{len(self.rows)} rows of the metadata of {self.name}, read with pyiceberg"
-
-    def install(self, engine: Any) -> None:
-        """Copy the rows to a table of the engine."""
-        engine.register("__penstock_metadata", self.rows)
-        engine.execute(f"CREATE TABLE {SCHEMA}.{quote_name(self.view)} AS SELECT * FROM __penstock_metadata")  # noqa: S608 quoted
-        engine.unregister("__penstock_metadata")
+_Column = tuple[str, pa.DataType, Callable[[Any], Any]]
+"""The name of a column, its type, and how a row's value is read."""
 
 
-def _table(schema: Sequence[tuple[str, pa.DataType]], rows: Iterable[Sequence[Any]]) -> pa.Table:
-    columns = list(zip(*rows, strict=True)) or [()] * len(schema)
-    arrays = [pa.array(values, type_) for values, (_, type_) in zip(columns, schema, strict=True)]
-    return pa.Table.from_arrays(arrays, names=[name for name, _ in schema])
+def _table(rows: Iterable[Any], columns: Sequence[_Column]) -> pa.Table:
+    rows = list(rows)
+    arrays = [pa.array([read(row) for row in rows], type_) for _, type_, read in columns]
+    return pa.Table.from_arrays(arrays, names=[name for name, _, _ in columns])
 
 
 def _history(source: _Source) -> pa.Table:
@@ -138,89 +104,44 @@ def _history(source: _Source) -> pa.Table:
     while current is not None and current not in line:
         line.add(current)
         current = parents.get(current)
-    schema = [("made_current_at", _WHEN), ("snapshot_id", _LONG), ("parent_id", _LONG), ("is_current_ancestor", _BOOL)]
-    log = metadata.snapshot_log
-    rows = [
-        (
-            snapshot_log_entry.timestamp_ms,
-            snapshot_log_entry.snapshot_id,
-            parents.get(snapshot_log_entry.snapshot_id),
-            snapshot_log_entry.snapshot_id in line,
-        )
-        for snapshot_log_entry in log
+    columns: Sequence[_Column] = [
+        ("made_current_at", _WHEN, attrgetter("timestamp_ms")),
+        ("snapshot_id", _LONG, attrgetter("snapshot_id")),
+        ("parent_id", _LONG, lambda entry: parents.get(entry.snapshot_id)),
+        ("is_current_ancestor", _BOOL, lambda entry: entry.snapshot_id in line),
     ]
-    return _table(schema, rows)
+    return _table(metadata.snapshot_log, columns)
 
 
-def _snapshots(source: _Source) -> pa.Table:
-    schema = [
-        ("committed_at", _WHEN),
-        ("snapshot_id", _LONG),
-        ("parent_id", _LONG),
-        ("operation", _TEXT),
-        ("manifest_list", _TEXT),
-        ("summary", pa.map_(_TEXT, _TEXT)),
-    ]
-    rows = []
-    for snapshot in source.state.metadata.snapshots:
-        operation = snapshot.summary.operation.value if snapshot.summary is not None else None
-        summary = list(snapshot.summary.additional_properties.items()) if snapshot.summary is not None else None
-        rows.append(
-            (
-                snapshot.timestamp_ms,
-                snapshot.snapshot_id,
-                snapshot.parent_snapshot_id,
-                operation,
-                snapshot.manifest_list,
-                summary,
-            )
-        )
-    return _table(schema, rows)
-
-
-def _refs(source: _Source) -> pa.Table:
-    schema = [
-        ("name", _TEXT),
-        ("type", _TEXT),
-        ("snapshot_id", _LONG),
-        ("max_reference_age_in_ms", _LONG),
-        ("min_snapshots_to_keep", _INT),
-        ("max_snapshot_age_in_ms", _LONG),
-    ]
-    rows = [
-        (
-            name,
-            ref.snapshot_ref_type.value.upper(),
-            ref.snapshot_id,
-            ref.max_ref_age_ms,
-            ref.min_snapshots_to_keep,
-            ref.max_snapshot_age_ms,
-        )
-        for name, ref in source.state.metadata.refs.items()
-    ]
-    return _table(schema, rows)
+_SNAPSHOTS: Sequence[_Column] = [
+    ("committed_at", _WHEN, attrgetter("timestamp_ms")),
+    ("snapshot_id", _LONG, attrgetter("snapshot_id")),
+    ("parent_id", _LONG, attrgetter("parent_snapshot_id")),
+    ("operation", _TEXT, lambda snapshot: None if snapshot.summary is None else snapshot.summary.operation.value),
+    ("manifest_list", _TEXT, attrgetter("manifest_list")),
+    (
+        "summary",
+        pa.map_(_TEXT, _TEXT),
+        lambda snapshot: None if snapshot.summary is None else list(snapshot.summary.additional_properties.items()),
+    ),
+]
+_REFS: Sequence[_Column] = [
+    ("name", _TEXT, lambda ref: ref[0]),
+    ("type", _TEXT, lambda ref: ref[1].snapshot_ref_type.value.upper()),
+    ("snapshot_id", _LONG, lambda ref: ref[1].snapshot_id),
+    ("max_reference_age_in_ms", _LONG, lambda ref: ref[1].max_ref_age_ms),
+    ("min_snapshots_to_keep", _INT, lambda ref: ref[1].min_snapshots_to_keep),
+    ("max_snapshot_age_in_ms", _LONG, lambda ref: ref[1].max_snapshot_age_ms),
+]
 
 
 def _manifests(source: _Source) -> pa.Table:
-    schema = [
-        ("path", _TEXT),
-        ("length", _LONG),
-        ("partition_spec_id", _INT),
-        ("added_snapshot_id", _LONG),
-        ("added_data_files_count", _INT),
-        ("added_rows_count", _LONG),
-        ("existing_data_files_count", _INT),
-        ("existing_rows_count", _LONG),
-        ("deleted_data_files_count", _INT),
-        ("deleted_rows_count", _LONG),
-        ("partition_summaries", _SUMMARIES),
-    ]
     metadata = source.state.metadata
     whole = whole_schema(metadata, source.version.schema)
-    rows = []
-    for manifest in source.manifests():
+
+    def summaries(manifest: ManifestFile) -> list[dict[str, Any]]:
         types = [field.field_type for field in metadata.specs()[manifest.partition_spec_id].partition_type(whole).fields]
-        summaries = [
+        return [
             {
                 "contains_null": part.contains_null,
                 "contains_nan": part.contains_nan,
@@ -229,64 +150,42 @@ def _manifests(source: _Source) -> pa.Table:
             }
             for type_, part in zip(types, manifest.partitions or (), strict=False)
         ]
-        rows.append(
-            (
-                manifest.manifest_path,
-                manifest.manifest_length,
-                manifest.partition_spec_id,
-                manifest.added_snapshot_id,
-                manifest.added_files_count,
-                manifest.added_rows_count,
-                manifest.existing_files_count,
-                manifest.existing_rows_count,
-                manifest.deleted_files_count,
-                manifest.deleted_rows_count,
-                summaries,
-            )
-        )
-    return _table(schema, rows)
+
+    columns: Sequence[_Column] = [
+        ("path", _TEXT, attrgetter("manifest_path")),
+        ("length", _LONG, attrgetter("manifest_length")),
+        ("partition_spec_id", _INT, attrgetter("partition_spec_id")),
+        ("added_snapshot_id", _LONG, attrgetter("added_snapshot_id")),
+        ("added_data_files_count", _INT, attrgetter("added_files_count")),
+        ("added_rows_count", _LONG, attrgetter("added_rows_count")),
+        ("existing_data_files_count", _INT, attrgetter("existing_files_count")),
+        ("existing_rows_count", _LONG, attrgetter("existing_rows_count")),
+        ("deleted_data_files_count", _INT, attrgetter("deleted_files_count")),
+        ("deleted_rows_count", _LONG, attrgetter("deleted_rows_count")),
+        ("partition_summaries", _SUMMARIES, summaries),
+    ]
+    return _table(source.manifests(), columns)
 
 
 def _files(source: _Source) -> pa.Table:
-    schema = [
-        ("content", _INT),
-        ("file_path", _TEXT),
-        ("file_format", _TEXT),
-        ("record_count", _LONG),
-        ("file_size_in_bytes", _LONG),
-        ("column_sizes", _COUNTS),
-        ("value_counts", _COUNTS),
-        ("null_value_counts", _COUNTS),
-        ("nan_value_counts", _COUNTS),
-        ("lower_bounds", _BOUNDS),
-        ("upper_bounds", _BOUNDS),
-        ("key_metadata", pa.binary()),
-        ("split_offsets", pa.list_(_LONG)),
-        ("equality_ids", pa.list_(_INT)),
-    ]
     whole = whole_schema(source.state.metadata, source.version.schema)
-    rows = []
-    for entry in source.entries():
-        file = entry.data_file
-        counts = [
-            _pairs(item) for item in (file.column_sizes, file.value_counts, file.null_value_counts, file.nan_value_counts)
-        ]
-        bounds = [_bounds(item, whole) for item in (file.lower_bounds, file.upper_bounds)]
-        rows.append(
-            (
-                int(file.content),
-                file.file_path,
-                file.file_format.value,
-                file.record_count,
-                file.file_size_in_bytes,
-                *counts,
-                *bounds,
-                file.key_metadata,
-                file.split_offsets,
-                file.equality_ids,
-            )
-        )
-    return _table(schema, rows)
+    columns: Sequence[_Column] = [
+        ("content", _INT, lambda file: int(file.content)),
+        ("file_path", _TEXT, attrgetter("file_path")),
+        ("file_format", _TEXT, attrgetter("file_format.value")),
+        ("record_count", _LONG, attrgetter("record_count")),
+        ("file_size_in_bytes", _LONG, attrgetter("file_size_in_bytes")),
+        ("column_sizes", _COUNTS, lambda file: _pairs(file.column_sizes)),
+        ("value_counts", _COUNTS, lambda file: _pairs(file.value_counts)),
+        ("null_value_counts", _COUNTS, lambda file: _pairs(file.null_value_counts)),
+        ("nan_value_counts", _COUNTS, lambda file: _pairs(file.nan_value_counts)),
+        ("lower_bounds", _BOUNDS, lambda file: _bounds(file.lower_bounds, whole)),
+        ("upper_bounds", _BOUNDS, lambda file: _bounds(file.upper_bounds, whole)),
+        ("key_metadata", pa.binary(), attrgetter("key_metadata")),
+        ("split_offsets", pa.list_(_LONG), attrgetter("split_offsets")),
+        ("equality_ids", pa.list_(_INT), attrgetter("equality_ids")),
+    ]
+    return _table((entry.data_file for entry in source.entries()), columns)
 
 
 def _pairs(counts: Mapping[int, int] | None) -> list[tuple[int, int]] | None:
@@ -384,8 +283,8 @@ _COUNTED = (DateType, TimeType, TimestampType, TimestamptzType)
 
 METADATA_TABLES: Mapping[str, Callable[[_Source], pa.Table]] = {
     "history": _history,
-    "snapshots": _snapshots,
-    "refs": _refs,
+    "snapshots": lambda source: _table(source.state.metadata.snapshots, _SNAPSHOTS),
+    "refs": lambda source: _table(source.state.metadata.refs.items(), _REFS),
     "manifests": _manifests,
     "files": _files,
     "partitions": _partitions,
