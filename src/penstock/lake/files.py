@@ -3,10 +3,10 @@
 Paths are absolute names with slashes (``s3://BUCKET/key``, ``/folder/file``); a folder exists if it has a file.
 """
 
-from collections.abc import Callable, Iterable
-from typing import Protocol
+from collections.abc import Callable, Collection, Iterable
+from typing import IO, Protocol
 
-__all__ = ["FileSystem", "MemoryFiles"]
+__all__ = ["FileSystem", "MemoryFiles", "Uploads"]
 
 
 class FileSystem(Protocol):
@@ -52,6 +52,18 @@ class FileSystem(Protocol):
 
         A folder among ``paths`` stands for its entries; missing paths are skipped.
         """
+        ...
+
+
+class Uploads(Protocol):
+    """What a file system without rename has besides: files that are sent to their final path and not visible there yet."""
+
+    def upload(self, body: IO[bytes], target: str, record: str) -> None:
+        """Send a file. It is visible at ``target`` when ``record``, a small file, was moved there."""
+        ...
+
+    def abort_uploads(self, below: str, *, of: Callable[[str], bool], keep: Collection[str]) -> None:
+        """Remove what was sent for files below a folder whose names ``of`` accepts, unless a record in ``keep`` is of it."""
         ...
 
 

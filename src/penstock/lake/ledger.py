@@ -31,7 +31,7 @@ from typing import Any, Literal
 
 from penstock.errors import DataProblem
 from penstock.lake.compaction import HIDDEN, Relocations
-from penstock.lake.files import FileSystem
+from penstock.lake.files import FileSystem, Uploads
 
 __all__ = [
     "HIDDEN",
@@ -174,12 +174,22 @@ class CommitHooks:
 class Ledger:
     """The commits of one pipeline to one table (and to its further tables, such as dead letters)."""
 
-    def __init__(self, files: FileSystem, *, table: str, pipeline: str, query: str, also: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        files: FileSystem,
+        *,
+        table: str,
+        pipeline: str,
+        query: str,
+        also: Sequence[str] = (),
+        uploads: Uploads | None = None,
+    ) -> None:
         """``query``: id of the Spark query (a UUID); ``also``: locations of further tables that a batch writes to.
 
-        Call :meth:`open` first.
+        ``uploads``: where staged files are records of uploads (:mod:`penstock.lake.object_files`). Call :meth:`open` first.
         """
         self._files = files
+        self._uploads = uploads
         self._pipeline = pipeline
         self._placed: Relocations | None = None
         self._root = f"{table.rstrip('/')}/{HIDDEN}/{pipeline}"
@@ -290,12 +300,18 @@ class Ledger:
         self._files.delete(self.rows_folder(batch))
 
     def clear_staging(self) -> list[str]:
-        """Remove staged files of killed attempts that no manifest names; return the removed folders."""
-        wanted = {f"{batch:010d}" for batch, state in self._states().items() if state == "prepared"}
+        """Remove staged files and uploads of killed attempts that no manifest names; return the removed folders."""
+        prepared = [batch for batch, state in self._states().items() if state == "prepared"]
+        wanted = {f"{batch:010d}" for batch in prepared}
         roots = [*self._stagings, self._rows]
         orphans = [f"{root}/{name}" for root in roots for name in self._files.names(root) if name not in wanted]
         for path in orphans:
             self._files.delete(path)
+        if self._uploads is not None:
+            own = tuple(f"part-{query}-" for _, query in self._generations())
+            keep = [move.staged for batch in prepared for move in self._manifest(batch, "prepared").moves]
+            for table in self._tables:
+                self._uploads.abort_uploads(table, of=lambda name: name.startswith(own), keep=keep)
         return orphans
 
     def last(self) -> Manifest | None:
