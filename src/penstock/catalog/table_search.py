@@ -95,15 +95,15 @@ def _test(predicate: Predicate) -> Callable[[Table], bool]:
         return in_time
 
     def has_word(table: Table) -> bool:
-        text = _TEXTS[name](table) if name in _TEXTS else _parameter(table, predicate.key)
+        text = (
+            _TEXTS[name](table)
+            if name in _TEXTS
+            else table.parameters.get(predicate.key) or table.storage.parameters.get(predicate.key)
+        )
         lower = (text or "").lower()
         return lower == word or word in _WORDS.split(lower)
 
     return has_word
-
-
-def _parameter(table: Table, key: str) -> str | None:
-    return table.parameters.get(key) or table.storage.parameters.get(key)
 
 
 def _time(predicate: Predicate) -> datetime:

@@ -35,10 +35,6 @@ def no_registry(reference: SchemaReference, /) -> Sequence[Column]:
     raise InvalidInput(f"This catalog is not connected to a schema registry, so {reference} cannot be read.")
 
 
-def _utcnow() -> datetime:
-    return datetime.now(UTC)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableWrite:
     """One of several changes that are made together: a new table without ``version``, else a change of that version.
@@ -64,7 +60,7 @@ class Tables:
         store: CatalogStore,
         *,
         columns_of: ColumnSource = no_registry,
-        now: Callable[[], datetime] = _utcnow,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
         limits: CatalogLimits | None = None,
     ) -> None:
         self._store = store

@@ -103,7 +103,7 @@ def _create_table(cursor: Cursor, parameters: Sequence[str] | None) -> CreateTab
     cursor.expect("TABLE")
     if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
     table = cursor.table()
-    as_query = cursor.at("AS") or cursor.at("WITH") or (cursor.at("COMMENT") and _is_query_behind(cursor))
+    as_query = cursor.at("AS") or cursor.at("WITH") or (cursor.at("COMMENT") and cursor.peek(2).word in {"WITH", "AS"})
     if as_query:
         if external:
             raise cursor.refused("'('")
@@ -112,10 +112,6 @@ def _create_table(cursor: Cursor, parameters: Sequence[str] | None) -> CreateTab
     statement = hive.create_table(cursor.as_hive(), table, external=external, if_not_exists=if_not_exists)
     cursor.finish()
     return statement
-
-
-def _is_query_behind(cursor: Cursor) -> bool:
-    return cursor.peek(2).word in {"WITH", "AS"}
 
 
 def _bound(cursor: Cursor, parameters: Sequence[str] | None) -> Cursor:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, Protocol
+from typing import Protocol
 
 import duckdb
 import pyarrow as pa
@@ -52,7 +52,7 @@ class SparkSession:
         self._lake.check_unchanged()
         file = pa.ipc.open_file(pa.memory_map(str(self._task.folder / ROWS)))
         batches = (file.get_batch(number) for number in answer.order)
-        columns = [result_column(name, _engine_type(type_), type_) for name, type_ in query.columns]
+        columns = [result_column(name, duckdb.sqltype(str(engine_type(type_))), type_) for name, type_ in query.columns]
         names = [name for name, _ in query.columns]
         schema = pa.schema([pa.field(name, item.type) for name, item in zip(names, file.schema, strict=True)])
         reader = pa.RecordBatchReader.from_batches(schema, _renamed(batches, schema))
@@ -84,10 +84,6 @@ class SparkSession:
             limit=max(settings.result_bytes, settings.written_bytes if self._task.writes else 0),
             explain=explain,
         )
-
-
-def _engine_type(type_: Type) -> Any:
-    return duckdb.sqltype(str(engine_type(type_)))
 
 
 def _renamed(batches: Iterator[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.RecordBatch]:

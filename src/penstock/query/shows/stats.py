@@ -7,8 +7,6 @@ number of distinct values is an estimate. Source: Trino's documentation, "SHOW S
 from collections.abc import Sequence
 from dataclasses import replace
 
-import pyarrow as pa
-
 from penstock.query.engine.context import ExecutionContext
 from penstock.query.results.values import texts
 from penstock.query.task import Outcome
@@ -45,7 +43,7 @@ def show_stats(context: ExecutionContext, statement: ShowStats) -> Outcome:
         counted = replace(plan, sql=f"SELECT {aggregates} FROM ({plan.sql}) AS t({names})", types=())  # noqa: S608 checked SQL
         with session.failures(plan.tree):
             row = session.run(counted).batches.read_all().combine_chunks()
-        values = [_printed(row.column(at)) for at in range(row.num_columns)]
+        values = [texts(row.column(at).chunk(0))[0] for at in range(row.num_columns)]
         lines = [_line(name, values[1 + at * 5 : 6 + at * 5]) for at, (name, _) in enumerate(columns)]
         return context.text_result(_COLUMNS, [*lines, ["", "", "", "", values[0] or "", "", ""]], statistics)
 
@@ -62,10 +60,6 @@ def _aggregates(name: str, type_: Type) -> Sequence[str]:
         f"coalesce(1 - count({name}) / nullif(CAST(count(*) AS DOUBLE), 0), 0.0)",
         *(f"{bound}({value})" if type_.name in _ORDERED else _ABSENT for bound in ("min", "max")),
     ]
-
-
-def _printed(column: pa.ChunkedArray) -> str | None:
-    return texts(column.chunk(0))[0]
 
 
 def _line(name: str, values: Sequence[str | None]) -> Sequence[str]:

@@ -94,10 +94,6 @@ def _in(call: Call, _: Type | None) -> exp.Expr:
     return node
 
 
-def _same(call: Call, _: Type | None) -> exp.Expr:
-    return call.node
-
-
 def _like(call: Call, _: Type | None) -> exp.Expr:
     pattern = call.text(1)
     if pattern is None or "\\" in pattern:
@@ -130,10 +126,6 @@ def _branches(call: Call, result: Type | None) -> exp.Expr:
         if node.args.get(key) is not None:
             node.set(key, _as(node.args[key], result, None))
     return node
-
-
-def _coalesce(call: Call, _: Type | None) -> exp.Expr:
-    return call_engine("coalesce", *_parted(call))
 
 
 def _nullif(call: Call, _: Type | None) -> exp.Expr:
@@ -362,10 +354,6 @@ def _number(type_: Type) -> bool:
     return type_.is_number
 
 
-def _count(call: Call, _: Type | None) -> exp.Expr:
-    return call.engine("count", *call.arguments)
-
-
 def _sum(call: Call, result: Type | None) -> exp.Expr:
     type_ = _kinds(call)[0]
     if not type_.is_number or result is None:
@@ -439,7 +427,7 @@ _LENGTHS: Mapping[str, str] = {"length": "length", "upper": "upper", "lower": "l
 
 BY_NODE: Mapping[type[exp.Expr], Write] = {
     **dict.fromkeys((*_CONDITIONED, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Between), _compared),
-    **dict.fromkeys((exp.And, exp.Or, exp.Not, exp.Is, exp.Exists), _same),
+    **dict.fromkeys((exp.And, exp.Or, exp.Not, exp.Is, exp.Exists), lambda call, _: call.node),
     exp.In: _in,
     exp.Like: _like,
     exp.Escape: _escape,
@@ -458,7 +446,7 @@ BY_NODE: Mapping[type[exp.Expr], Write] = {
 """By the parser's node of an operator, or of a call with a syntax of its own."""
 
 BY_NAME: Mapping[str, Write] = {
-    "coalesce": _coalesce,
+    "coalesce": lambda call, _: call_engine("coalesce", *_parted(call)),
     "nullif": _nullif,
     "mod": _remainder,
     "abs": _renamed("abs", _number),
@@ -477,7 +465,7 @@ BY_NAME: Mapping[str, Write] = {
     "date_trunc": _date_trunc,
     "date_diff": _date_diff,
     "date": _date,
-    "count": _count,
+    "count": lambda call, _: call.engine("count", *call.arguments),
     "count_if": _aggregate("count_if", lambda type_: type_.name == "boolean"),
     "sum": _sum,
     "avg": _avg,

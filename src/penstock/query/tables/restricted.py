@@ -25,7 +25,7 @@ __all__ = ["check_whole", "restricted"]
 def restricted(source: TableSource, reference: TableReference, reader: LakeReader) -> TableSource:
     """Return ``source`` as the caller may read it. Raises :class:`StatementError` if nothing of it may be read."""
     table = source.table
-    name = _name(table)
+    name = f"what is allowed of {table.database}.{table.name}"
     if name in reader.within:
         return source  # this is the reading of what is allowed
     every = [column.name.lower() for column in (*table.storage.columns, *table.partition_keys)]
@@ -51,10 +51,6 @@ def _denied(table: Table, what: str, reference: TableReference) -> StatementErro
         position=reference.position,
         remedy="Ask for SELECT on the whole table: lakeformation grant-permissions.",
     )
-
-
-def _name(table: Table) -> str:
-    return f"what is allowed of {table.database}.{table.name}"
 
 
 def _narrowed(table: Table, access: TableAccess) -> Table:

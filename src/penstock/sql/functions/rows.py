@@ -25,6 +25,7 @@ __all__ = [
     "Write",
     "call_engine",
     "fail",
+    "first_type",
     "refuse",
     "renamed",
     "same",
@@ -211,6 +212,11 @@ def renamed(name: str, engine: str, arity: Arity = (0, None), returns: Returns =
 def refuse(names: str, why: str, remedy: str | None = None, **others: Any) -> Iterable[Row]:
     """Return a row for each of the ``names`` that is refused."""
     return [Row(name, refused=why, remedy=remedy, **others) for name in names.split()]
+
+
+def first_type(types: Types) -> Type | None:
+    """Return the type of a result that is the first argument's."""
+    return types[0]
 
 
 def call_engine(name: str, *arguments: exp.Expr) -> exp.Expr:

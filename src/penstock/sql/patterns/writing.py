@@ -88,11 +88,20 @@ class _Writer:
         if self._clause.rows == "ONE" and not outputs and not self._written:
             message = "MATCH_RECOGNIZE with ONE ROW PER MATCH needs PARTITION BY or MEASURES: the result has no columns."
             raise StatementError("NOT_SUPPORTED", message, remedy="Add MEASURES MATCH_NUMBER() AS n.")
-        result = exp.Select(expressions=[exp.alias_(_own(output), _name(output)) for output in outputs])
+        result = exp.Select(
+            expressions=[
+                exp.alias_(exp.Column(this=output.this.copy(), table=exp.to_identifier(OWN, quoted=True)), _name(output))
+                for output in outputs
+            ]
+        )
         for name, expression in self._written:
             value = expression
             if self._clause.rows == "UNMATCHED":
-                value = exp.Case(ifs=[exp.If(this=_present(column(NUMBER, MATCH)), true=expression)])
+                value = exp.Case(
+                    ifs=[
+                        exp.If(this=exp.Not(this=exp.Is(this=column(NUMBER, MATCH), expression=exp.Null())), true=expression)
+                    ]
+                )
             result.append("expressions", exp.Alias(this=value, alias=name.copy()))
         if self._clause.rows != "ONE":
             rest = exp.Column(this=exp.Star(), table=exp.to_identifier(OWN, quoted=True))
@@ -258,10 +267,6 @@ def _ordered(value: exp.Expr) -> exp.Expr:
     return exp.Order(this=value, expressions=[exp.Ordered(this=column(_PLACE, _VALUES))])
 
 
-def _present(value: exp.Expr) -> exp.Expr:
-    return exp.Not(this=exp.Is(this=value, expression=exp.Null()))
-
-
 def _join(query: exp.Select, name: str, place: exp.Expr, side: str | None = None) -> None:
     same = [(PARTITION, column(PARTITION, MATCH)), (_PLACE, place)]
     conditions = [exp.EQ(this=column(item, name), expression=value) for item, value in same]
@@ -283,10 +288,6 @@ def _column_of(node: exp.Expr, shown: exp.Expr) -> exp.Column:
         message = f"Expected column reference. Actual: {shown.sql('trino')[:100]}"
         raise wrong(shown, "INVALID_COLUMN_REFERENCE", message)
     return node
-
-
-def _own(node: exp.Column) -> exp.Column:
-    return exp.Column(this=node.this.copy(), table=exp.to_identifier(OWN, quoted=True))
 
 
 def _name(node: exp.Column) -> exp.Identifier:

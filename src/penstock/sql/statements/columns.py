@@ -110,10 +110,6 @@ def _constant(cursor: Cursor) -> str | None:
     return cursor.string()
 
 
-def _array(cursor: Cursor, depth: int) -> LakeType:
-    return Array(_type(cursor, depth))
-
-
 def _map(cursor: Cursor, depth: int) -> LakeType:
     key = _type(cursor, depth)
     cursor.expect(",")
@@ -136,7 +132,11 @@ def _field(cursor: Cursor, depth: int) -> Field:
     return Field(name, type_)
 
 
-_NESTED: Mapping[str, Callable[[Cursor, int], LakeType]] = {"array": _array, "map": _map, "struct": _struct}
+_NESTED: Mapping[str, Callable[[Cursor, int], LakeType]] = {
+    "array": lambda cursor, depth: Array(_type(cursor, depth)),
+    "map": _map,
+    "struct": _struct,
+}
 
 
 def _decimal(cursor: Cursor) -> LakeType:

@@ -3,7 +3,7 @@
 Source: Athena user guide, "DDL statements"; Apache Hive language manual, "DDL".
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from penstock.sql.statements.columns import columns, properties
 from penstock.sql.statements.cursor import Cursor
@@ -115,18 +115,6 @@ def _clause(cursor: Cursor) -> str | None:
     return None
 
 
-def _comment(cursor: Cursor) -> Mapping[str, object]:
-    return {"comment": cursor.string()}
-
-
-def _location(cursor: Cursor) -> Mapping[str, object]:
-    return {"location": cursor.string()}
-
-
-def _properties(cursor: Cursor) -> Mapping[str, object]:
-    return {"properties": properties(cursor)}
-
-
 def _partitioned(cursor: Cursor) -> Mapping[str, object]:
     """Read columns with types, or an Iceberg table's fields: a column's name that no type follows, or a call."""
     if cursor.peek(2).value in {",", ")", "("} and cursor.peek(2).kind == "sign":
@@ -189,12 +177,10 @@ def _delimiter(cursor: Cursor) -> Mapping[str, str] | None:
             text = cursor.string()
             # Hive's default SerDe reads the separator of fields from both.
             pair = {key: text, "serialization.format": text} if key == "field.delim" else {key: text}
-            return pair | ({"escape.delim": cursor.string()} if _escaped(cursor, key) else {})
+            return pair | (
+                {"escape.delim": cursor.string()} if key == "field.delim" and cursor.accept("ESCAPED", "BY") else {}
+            )
     return None
-
-
-def _escaped(cursor: Cursor, key: str) -> bool:
-    return key == "field.delim" and cursor.accept("ESCAPED", "BY")
 
 
 def _stored(cursor: Cursor) -> Mapping[str, object]:
@@ -207,12 +193,12 @@ def _stored(cursor: Cursor) -> Mapping[str, object]:
     return {"format": cursor.take().word}
 
 
-_CLAUSES = {
-    "COMMENT": _comment,
+_CLAUSES: Mapping[str, Callable[[Cursor], Mapping[str, object]]] = {
+    "COMMENT": lambda cursor: {"comment": cursor.string()},
     "PARTITIONED BY": _partitioned,
     "CLUSTERED BY": _clustered,
     "ROW FORMAT": _row_format,
     "STORED AS": _stored,
-    "LOCATION": _location,
-    "TBLPROPERTIES": _properties,
+    "LOCATION": lambda cursor: {"location": cursor.string()},
+    "TBLPROPERTIES": lambda cursor: {"properties": properties(cursor)},
 }

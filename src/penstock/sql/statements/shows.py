@@ -108,14 +108,6 @@ def _partitions(cursor: Cursor) -> Show:
     return Show(what="PARTITIONS", table=table)
 
 
-def _create_table(cursor: Cursor) -> Show:
-    return Show(what="CREATE_TABLE", table=cursor.table())
-
-
-def _create_view(cursor: Cursor) -> Show:
-    return Show(what="CREATE_VIEW", table=cursor.table())
-
-
 def _properties(cursor: Cursor) -> Show:
     table, name = cursor.table(), None
     if cursor.accept("("):
@@ -163,8 +155,8 @@ _SHOWS: Mapping[str, Callable[[Cursor], Show]] = {
     "VIEWS": _views,
     "COLUMNS": _columns,
     "PARTITIONS": _partitions,
-    "CREATE TABLE": _create_table,
-    "CREATE VIEW": _create_view,
+    "CREATE TABLE": lambda cursor: Show(what="CREATE_TABLE", table=cursor.table()),
+    "CREATE VIEW": lambda cursor: Show(what="CREATE_VIEW", table=cursor.table()),
     "TBLPROPERTIES": _properties,
     "FUNCTIONS": _functions,
 }

@@ -171,7 +171,7 @@ def _shape(type_: LakeType) -> Callable[[Any], Any]:
         return struct
     if type_.name in {"string", "varchar", "char"}:
         length = type_.numbers[0] if type_.numbers else None
-        return lambda value: _text(value)[:length] if isinstance(value, str | uuid.UUID) else value
+        return lambda value: str(value)[:length] if isinstance(value, str | uuid.UUID) else value
     if type_.name in {"timestamp", "timestamptz"}:
         return _instant
     return lambda value: value
@@ -181,10 +181,6 @@ def _expected(value: Any, type_: type) -> Any:
     if not isinstance(value, type_):
         raise ValueError(f"a {type_.__name__} was expected, and a {type(value).__name__} found")
     return value
-
-
-def _text(value: Any) -> str:
-    return str(value)
 
 
 def _instant(value: Any) -> Any:

@@ -36,12 +36,8 @@ def read_lines(files: Sequence[NumberedFile], options: LineOptions) -> Iterator[
     for file in files:
         number = 1 + options.header
         for lines in _without_ends(_raw_lines(file[1].path), options):
-            yield file, number, [_decoded(line, options.encoding) for line in lines]
+            yield file, number, [line.decode(options.encoding, "replace") for line in lines]
             number += len(lines)
-
-
-def _decoded(line: bytes, encoding: str) -> str:
-    return line.decode(encoding, "replace")
 
 
 def _without_ends(batches: Iterator[list[bytes]], options: LineOptions) -> Iterator[list[bytes]]:

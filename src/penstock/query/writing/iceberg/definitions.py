@@ -77,7 +77,11 @@ def create_table(context: ExecutionContext, statement: CreateTable) -> Outcome:
 
 def create_table_as(context: ExecutionContext, statement: CreateTableAs) -> Outcome:
     """Create a table with the rows of a query, in one commit. Raises :class:`StatementError`."""
-    properties = {name: _text(value) for name, value in statement.properties.items() if name != "partitioning"}
+    properties = {
+        name: str(value).lower() if isinstance(value, bool) else str(value)
+        for name, value in statement.properties.items()
+        if name != "partitioning"
+    }
     if properties.get("is_external", "").lower() != "false":
         raise StatementError(
             "INVALID_TABLE_PROPERTY",
@@ -239,10 +243,6 @@ def _check_absent(context: ExecutionContext, database: str, name: str) -> None:
 
 def _exists(database: str, name: str) -> StatementError:
     return StatementError("TABLE_ALREADY_EXISTS", f"Table 'awsdatacatalog.{database}.{name}' already exists")
-
-
-def _text(value: PropertyValue) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _texts(value: PropertyValue | None) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from sqlglot import exp
 
 from penstock.sql.functions.build import as_type, cast_to, integer, text
-from penstock.sql.functions.rows import Call, Definition, Macro, Row, Types, call_engine, fail, refuse
+from penstock.sql.functions.rows import Call, Definition, Macro, Row, Types, call_engine, fail, first_type, refuse
 from penstock.sql.functions.times.zones import instant
 from penstock.sql.trino_types import BIGINT, BOOLEAN, DOUBLE, Type, decimal_of
 
@@ -31,10 +31,6 @@ def _plain(name: str, engine: str, returns: object, accepts: Callable[[Type], bo
         return call.engine(engine, *call.arguments)
 
     return Row(name, arity=count, returns=returns, write=write, kind="aggregate")  # type: ignore[arg-type]
-
-
-def _first(types: Types) -> Type | None:
-    return types[0]
 
 
 # sum and avg
@@ -114,10 +110,6 @@ def _unscaled(value: exp.Expr, scale: int) -> exp.Expr:
 # min and max
 
 
-def _without_nan(value: exp.Expr) -> exp.Expr:
-    return call_engine("trino_without_nan", value)
-
-
 def _extreme(name: str) -> Row:
     def write(call: Call) -> exp.Expr:
         type_ = call.known_type()
@@ -127,8 +119,8 @@ def _extreme(name: str) -> Row:
         if len(call.arguments) == 1:
             if name == "max" and type_.is_floating:
                 # NaN is the maximum only of NaNs. The engine takes it for the greatest number.
-                numbers, anything = call.engine(name, _without_nan(value)), call.engine(name, value.copy())
-                return call_engine("coalesce", numbers, anything)
+                numbers = call.engine(name, call_engine("trino_without_nan", value))
+                return call_engine("coalesce", numbers, call.engine(name, value.copy()))
             return call.engine(name, value)
         if name == "max" and type_.is_floating:
             raise call.wrong("max(x, n) is not supported for floating point numbers.", code="NOT_SUPPORTED")
@@ -174,10 +166,6 @@ def _by(name: str, engine: str) -> Row:
 
 
 # Counts and others
-
-
-def _star_count(call: Call) -> exp.Expr:
-    return call.engine("count", *(call.arguments or [exp.Star()]))
 
 
 def _count_if(call: Call) -> exp.Expr:
@@ -236,7 +224,13 @@ def _is_boolean(type_: Type) -> bool:
 
 
 ROWS: Sequence[Row] = [
-    Row("count", arity=(0, 1), returns=BIGINT, write=_star_count, kind="aggregate"),
+    Row(
+        "count",
+        arity=(0, 1),
+        returns=BIGINT,
+        write=lambda call: call.engine("count", *(call.arguments or [exp.Star()])),
+        kind="aggregate",
+    ),
     Row("count_if", arity=1, returns=BIGINT, write=_count_if, kind="aggregate"),
     Row("sum", arity=1, returns=_sum_type, write=_sum, kind="aggregate"),
     Row("avg", arity=1, returns=_avg_type, write=_avg, kind="aggregate"),
@@ -244,8 +238,8 @@ ROWS: Sequence[Row] = [
     _extreme("max"),
     _by("min_by", "arg_min"),
     _by("max_by", "arg_max"),
-    _plain("any_value", "any_value", _first),
-    _plain("arbitrary", "any_value", _first),
+    _plain("any_value", "any_value", first_type),
+    _plain("arbitrary", "any_value", first_type),
     _plain("bool_and", "bool_and", BOOLEAN, _is_boolean),
     _plain("every", "bool_and", BOOLEAN, _is_boolean),
     _plain("bool_or", "bool_or", BOOLEAN, _is_boolean),

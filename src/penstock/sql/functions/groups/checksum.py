@@ -85,10 +85,6 @@ def _hashed_bytes(values: Any) -> pa.Array:
     return pc.take(known, encoded.indices)
 
 
-def _sum(total: str) -> bytes:
-    return (int(total) * _PRIME & _MASK).to_bytes(8, "little")
-
-
 ROWS: Sequence[Row] = [
     Row(
         "checksum",
@@ -105,5 +101,5 @@ DEFINITIONS: Sequence[Definition] = [
     ArrowFunction("trino_hash_double", ["DOUBLE"], "UBIGINT", lambda values: _bits(values, "int64", "float64")),
     ArrowFunction("trino_hash_real", ["FLOAT"], "UBIGINT", lambda values: _bits(values, "int32", "float32")),
     ArrowFunction("trino_hash_bytes", ["BLOB"], "UBIGINT", _hashed_bytes),
-    by_row("trino_checksum", ["VARCHAR"], "BLOB", _sum),
+    by_row("trino_checksum", ["VARCHAR"], "BLOB", lambda total: (int(total) * _PRIME & _MASK).to_bytes(8, "little")),
 ]

@@ -9,14 +9,10 @@ from sqlglot import exp
 
 from penstock.sql.functions.build import integer
 from penstock.sql.functions.nested.lambdas import lambda_of
-from penstock.sql.functions.rows import Call, Definition, Macro, Row, Types, call_engine
+from penstock.sql.functions.rows import Call, Definition, Macro, Row, call_engine
 from penstock.sql.trino_types import BIGINT, Type
 
 __all__ = ["DEFINITIONS", "ROWS"]
-
-
-def _array_agg(call: Call) -> exp.Expr:
-    return call.engine("list", call.arguments[0])
 
 
 def _entries(call: Call) -> exp.Expr:
@@ -39,10 +35,6 @@ def _map_union(call: Call) -> exp.Expr:
     return call_engine("trino_map_of_first", call_engine("flatten", call_engine("trino_given", listed)))
 
 
-def _histogram(call: Call) -> exp.Expr:
-    return call_engine("trino_counts", call.engine("histogram", call.arguments[0]))
-
-
 def _most_frequent(call: Call) -> exp.Expr:
     buckets = call.arguments[0]
     if not isinstance(buckets, exp.Literal) or not buckets.name.isdigit() or int(buckets.name) < 2:
@@ -62,20 +54,29 @@ def _reduce_agg(call: Call) -> exp.Expr:
     return exp.Paren(this=reduced)
 
 
-def _map_type(types: Types) -> Type:
-    return Type.map(types[0], types[1])
-
-
-def _multimap_type(types: Types) -> Type:
-    return Type.map(types[0], Type.array(types[1]))
-
-
 ROWS: Sequence[Row] = [
-    Row("array_agg", arity=1, returns=lambda types: Type.array(types[0]), write=_array_agg, kind="aggregate"),
     Row(
-        "map_agg", arity=2, returns=_map_type, write=_map_agg, kind="aggregate", note="Of a key's values, the first is kept."
+        "array_agg",
+        arity=1,
+        returns=lambda types: Type.array(types[0]),
+        write=lambda call: call.engine("list", call.arguments[0]),
+        kind="aggregate",
     ),
-    Row("multimap_agg", arity=2, returns=_multimap_type, write=_multimap_agg, kind="aggregate"),
+    Row(
+        "map_agg",
+        arity=2,
+        returns=lambda types: Type.map(types[0], types[1]),
+        write=_map_agg,
+        kind="aggregate",
+        note="Of a key's values, the first is kept.",
+    ),
+    Row(
+        "multimap_agg",
+        arity=2,
+        returns=lambda types: Type.map(types[0], Type.array(types[1])),
+        write=_multimap_agg,
+        kind="aggregate",
+    ),
     Row(
         "map_union",
         arity=1,
@@ -84,7 +85,13 @@ ROWS: Sequence[Row] = [
         kind="aggregate",
         note="Of a key's values, the first is kept.",
     ),
-    Row("histogram", arity=1, returns=lambda types: Type.map(types[0], BIGINT), write=_histogram, kind="aggregate"),
+    Row(
+        "histogram",
+        arity=1,
+        returns=lambda types: Type.map(types[0], BIGINT),
+        write=lambda call: call_engine("trino_counts", call.engine("histogram", call.arguments[0])),
+        kind="aggregate",
+    ),
     Row(
         "approx_most_frequent",
         arity=3,

@@ -45,10 +45,6 @@ def _elements(types: Types) -> Sequence[Types]:
     return [[_first_element(types)]]
 
 
-def _all(types: Types) -> Type | None:
-    return common(types)
-
-
 def _array_of_first(types: Types) -> Type | None:
     return Type.array(_first(types))
 
@@ -111,10 +107,6 @@ def _reduced(types: Types) -> Type | None:
     return types[3] if types[1] == types[2] else None
 
 
-def _reduce_lambdas(types: Types) -> Sequence[Types]:
-    return [[types[1], _first_element(types)], [types[1]]]
-
-
 def _matches(name: str, start: str, operator: type[exp.Connector], negated: bool = False) -> Row:
     def write(call: Call) -> exp.Expr:
         matches = call_engine("list_transform", call.arguments[0], lambda_of(call, 1, 1))
@@ -133,18 +125,10 @@ def _with_lambda(name: str, engine: str, returns: Returns) -> Row:
     return Row(name, arity=2, returns=returns, write=write, lambdas=_elements)
 
 
-def _transformed(types: Types) -> Type | None:
-    return Type.array(types[1])
-
-
 def _if_all(arguments: Sequence[exp.Expr], result: exp.Expr) -> exp.Expr:
     """Return ``result``, and NULL if one of the arguments is."""
     present = [exp.Not(this=exp.Is(this=exp.Paren(this=argument.copy()), expression=exp.Null())) for argument in arguments]
     return exp.Paren(this=exp.Case(ifs=[exp.If(this=exp.and_(*present), true=result)]))
-
-
-def _zip(call: Call) -> exp.Expr:
-    return _if_all(call.arguments, call_engine("list_zip", *call.arguments))
 
 
 def _zipped(types: Types) -> Type | None:
@@ -227,10 +211,6 @@ def _element_at(call: Call) -> exp.Expr:
     return call_engine("map_extract_value" if type_.name == "map" else "trino_element_at", *call.arguments)
 
 
-def _array(call: Call) -> exp.Expr:
-    return call_engine("list_value", *call.arguments)
-
-
 def _array_type(types: Types) -> Type | None:
     return Type.array(common(types) if types else Type("unknown"))
 
@@ -255,15 +235,15 @@ def _sequenced(types: Types) -> Type | None:
 
 
 ROWS: Sequence[Row] = [
-    Row("ARRAY[]", nodes=(exp.Array,), returns=_array_type, write=_array),
+    Row("ARRAY[]", nodes=(exp.Array,), returns=_array_type, write=lambda call: call_engine("list_value", *call.arguments)),
     Row("[]", nodes=(exp.Bracket,), returns=_subscripted, write=_subscript),
     _matches("all_match", "true", exp.And),
     _matches("any_match", "false", exp.Or),
     _matches("none_match", "false", exp.Or, negated=True),
     renamed("array_distinct", "trino_array_distinct", 1, _first),
-    renamed("array_intersect", "trino_array_intersect", 2, _all),
-    renamed("array_union", "trino_array_union", 2, _all),
-    renamed("array_except", "trino_array_except", 2, _all),
+    renamed("array_intersect", "trino_array_intersect", 2, common),
+    renamed("array_union", "trino_array_union", 2, common),
+    renamed("array_except", "trino_array_except", 2, common),
     Row("array_join", arity=(2, 3), returns=VARCHAR, write=_join),
     Row("array_max", arity=1, returns=_first_element, write=_max),
     renamed("array_min", "trino_array_min", 1, _first_element),
@@ -294,14 +274,25 @@ ROWS: Sequence[Row] = [
     _with_lambda("filter", "list_filter", _first),
     renamed("flatten", "flatten", 1, _first_element),
     renamed("ngrams", "trino_ngrams", 2, _array_of_first),
-    Row("reduce", arity=4, returns=_reduced, write=_reduce, lambdas=_reduce_lambdas),
+    Row(
+        "reduce",
+        arity=4,
+        returns=_reduced,
+        write=_reduce,
+        lambdas=lambda types: [[types[1], _first_element(types)], [types[1]]],
+    ),
     renamed("repeat", "trino_repeat", 2, _array_of_first),
     Row("sequence", arity=(2, 3), returns=_sequenced, write=_sequence),
     renamed("shuffle", "trino_shuffle", 1, _first, repeatable=False, volatile=True),
     renamed("slice", "trino_slice", 3, _first),
-    _with_lambda("transform", "list_transform", _transformed),
+    _with_lambda("transform", "list_transform", lambda types: Type.array(types[1])),
     renamed("trim_array", "trino_trim_array", 2, _first),
-    Row("zip", arity=(2, 5), returns=_zipped, write=_zip),
+    Row(
+        "zip",
+        arity=(2, 5),
+        returns=_zipped,
+        write=lambda call: _if_all(call.arguments, call_engine("list_zip", *call.arguments)),
+    ),
     Row(
         "zip_with",
         arity=3,

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from penstock.sql.functions.nested.lambdas import body, fresh, function, lambda_of
-from penstock.sql.functions.rows import Call, Definition, Macro, Row, Types, call_engine, fail, renamed
+from penstock.sql.functions.rows import Call, Definition, Macro, Row, Types, call_engine, fail, first_type, renamed
 from penstock.sql.trino_types import Type, common
 
 __all__ = ["DEFINITIONS", "ROWS"]
@@ -93,10 +93,6 @@ def _concat(call: Call) -> exp.Expr:
     return result
 
 
-def _kept(types: Types) -> Type | None:
-    return types[0]
-
-
 def _key_and_value(types: Types) -> Sequence[Types]:
     return [[_key(types[0]), _value(types[0])]]
 
@@ -120,7 +116,7 @@ ROWS: Sequence[Row] = [
     renamed("multimap_from_entries", "trino_multimap_of_entries", 1, _grouped),
     renamed("map_entries", "trino_map_entries", 1, _rows_of),
     Row("map_concat", arity=(2, None), returns=common, write=_concat),
-    Row("map_filter", arity=2, returns=_kept, write=_filter, lambdas=_key_and_value),
+    Row("map_filter", arity=2, returns=first_type, write=_filter, lambdas=_key_and_value),
     renamed("map_keys", "map_keys", 1, lambda types: Type.array(_key(types[0]))),
     renamed("map_values", "map_values", 1, lambda types: Type.array(_value(types[0]))),
     Row(

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from sqlglot import exp
 
 from penstock.sql.functions.nested.lambdas import fresh, function
-from penstock.sql.functions.rows import Call, Definition, Macro, Row, Types, call_engine, fail
+from penstock.sql.functions.rows import Call, Definition, Macro, Row, call_engine, fail
 from penstock.sql.functions.times.zones import instant
 from penstock.sql.trino_types import Type
 
@@ -128,12 +128,13 @@ def _fields(type_: Type, value: exp.Expr) -> Sequence[exp.Expr]:
     return [call_engine("struct_extract_at", value.copy(), exp.Literal.number(at + 1)) for at in range(len(type_.inner))]
 
 
-def _row_type(types: Types) -> Type:
-    return Type.row((None, type_) for type_ in types)
-
-
 ROWS: Sequence[Row] = [
-    Row("row", arity=(1, None), returns=_row_type, write=lambda call: call_engine("row", *call.arguments)),
+    Row(
+        "row",
+        arity=(1, None),
+        returns=lambda types: Type.row((None, type_) for type_ in types),
+        write=lambda call: call_engine("row", *call.arguments),
+    ),
 ]
 
 DEFINITIONS: Sequence[Definition] = [

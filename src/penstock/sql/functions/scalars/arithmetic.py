@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from sqlglot import exp
 
 from penstock.sql.functions.build import as_type, cast_to, text
-from penstock.sql.functions.rows import Call, Definition, Macro, Row, Types, call_engine, fail
+from penstock.sql.functions.rows import Call, Definition, Macro, Row, Types, call_engine, fail, first_type
 from penstock.sql.functions.times.arithmetic import compute, is_temporal, result_type
 from penstock.sql.trino_types import Type, common, decimal_of
 
@@ -179,7 +179,7 @@ ROWS: Sequence[Row] = [
     Row("*", nodes=(exp.Mul,), returns=_product_type, write=_sum),
     Row("/", nodes=(exp.Div,), returns=divided_type, write=_quotient),
     Row("%", nodes=(exp.Mod,), returns=modulus_type, write=_remainder),
-    Row("- (sign)", nodes=(exp.Neg,), returns=lambda types: types[0], write=_negated),
+    Row("- (sign)", nodes=(exp.Neg,), returns=first_type, write=_negated),
     Row("mod", arity=2, returns=modulus_type, write=_remainder),
 ]
 

@@ -11,7 +11,7 @@ from sqlglot import exp
 from penstock.sql.functions.build import cast_to, text
 from penstock.sql.functions.nested.lambdas import applied, function
 from penstock.sql.functions.nested.records import NESTED, compared, is_in
-from penstock.sql.functions.rows import STAND_IN, Call, Definition, Macro, Row, Types, call_engine
+from penstock.sql.functions.rows import STAND_IN, Call, Definition, Macro, Row, call_engine, first_type
 from penstock.sql.functions.scalars.subqueries import in_subquery, is_quantified, quantified
 from penstock.sql.functions.times.zones import instant
 from penstock.sql.trino_types import BOOLEAN, Type
@@ -101,7 +101,7 @@ def without_nan(call: Call, is_nan_of: str = "trino_is_nan") -> exp.Expr:
     if wrong is None:
         return node
     maybe = [key for key, type_ in zip(_OTHER, call.types, strict=True) if _may_be_nan(node.args[key], type_)]
-    plain = [key for key in maybe if not _is_computed_once(node.args[key])]
+    plain = [key for key in maybe if STAND_IN not in node.args[key].meta]
     checked = plain
     for key in maybe:
         if key in plain or key not in wrong:
@@ -124,10 +124,6 @@ def _may_be_nan(value: exp.Expr, type_: Type | None) -> bool:
 def _is_number(value: exp.Expr) -> bool:
     value = value.unnest()
     return isinstance(value.this.unnest() if isinstance(value, exp.Neg) else value, exp.Literal)
-
-
-def _is_computed_once(value: exp.Expr) -> bool:
-    return STAND_IN in value.meta
 
 
 def _and_not(condition: exp.Expr, other: exp.Expr) -> exp.Expr:
@@ -243,10 +239,6 @@ def _operator(name: str, *nodes: type[exp.Expr]) -> Row:
     return Row(name, nodes=nodes, returns=BOOLEAN, write=_compared)
 
 
-def _first(types: Types) -> Type | None:
-    return types[0]
-
-
 ROWS: Sequence[Row] = [
     _operator("=", exp.EQ),
     _operator("<>", exp.NEQ),
@@ -260,8 +252,8 @@ ROWS: Sequence[Row] = [
     Row("IS NULL", nodes=(exp.Is,), returns=BOOLEAN),
     _operator("IN", exp.In),
     Row("EXISTS", nodes=(exp.Exists,), returns=BOOLEAN),
-    Row("ALL", nodes=(exp.All,), returns=_first),
-    Row("ANY", nodes=(exp.Any,), returns=_first),
+    Row("ALL", nodes=(exp.All,), returns=first_type),
+    Row("ANY", nodes=(exp.Any,), returns=first_type),
     Row("AND", nodes=(exp.And,), returns=BOOLEAN, write=_conditions),
     Row("OR", nodes=(exp.Or,), returns=BOOLEAN, write=_conditions),
     Row("NOT", nodes=(exp.Not,), returns=BOOLEAN, write=_conditions),

@@ -9,16 +9,12 @@ from sqlglot import exp
 
 from penstock.sql.functions.build import as_type, text
 from penstock.sql.functions.nested.records import NESTED
-from penstock.sql.functions.rows import Call, Definition, Macro, Row, Types, call_engine
+from penstock.sql.functions.rows import Call, Definition, Macro, Row, Types, call_engine, first_type
 from penstock.sql.functions.scalars.comparison import check_comparable
 from penstock.sql.functions.times.zones import instant
 from penstock.sql.trino_types import Type, common
 
 __all__ = ["DEFINITIONS", "ROWS"]
-
-
-def _if_type(types: Types) -> Type | None:
-    return common(types[1:])
 
 
 def _case_type(types: Types) -> Type | None:
@@ -138,10 +134,6 @@ def _extreme(call: Call) -> exp.Expr:
     return exp.Paren(this=exp.Case(ifs=[exp.If(this=exp.Not(this=exp.paren(exp.or_(*absent))), true=result)]))
 
 
-def _try(call: Call) -> exp.Expr:
-    return call_engine("try", call.arguments[0])
-
-
 def _typeof(call: Call) -> exp.Expr:
     type_ = call.types[0]
     if type_ is None:
@@ -149,16 +141,12 @@ def _typeof(call: Call) -> exp.Expr:
     return text(str(type_))
 
 
-def _first(types: Types) -> Type | None:
-    return types[0]
-
-
 ROWS: Sequence[Row] = [
     Row("CASE", nodes=(exp.Case,), returns=_case_type, write=_case, operands=_case_results, beside=_case_operand),
-    Row("if", nodes=(exp.If,), returns=_if_type, write=_if),
+    Row("if", nodes=(exp.If,), returns=lambda types: common(types[1:]), write=_if),
     Row("coalesce", arity=(2, None), returns=common, write=_unified),
-    Row("nullif", arity=2, returns=_first, write=_nullif),
-    Row("try", arity=1, returns=_first, write=_try),
+    Row("nullif", arity=2, returns=first_type, write=_nullif),
+    Row("try", arity=1, returns=first_type, write=lambda call: call_engine("try", call.arguments[0])),
     Row("greatest", arity=(1, None), returns=common, write=_extreme),
     Row("least", arity=(1, None), returns=common, write=_extreme),
     Row("typeof", arity=1, returns=Type("varchar"), write=_typeof),

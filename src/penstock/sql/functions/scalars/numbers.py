@@ -21,6 +21,7 @@ from penstock.sql.functions.rows import (
     Write,
     call_engine,
     fail,
+    first_type,
     refuse,
     renamed,
     same,
@@ -31,10 +32,6 @@ from penstock.sql.trino_types import BIGINT, BOOLEAN, DOUBLE, VARCHAR, Type
 __all__ = ["DEFINITIONS", "ROWS"]
 
 _BITS = {"tinyint": 8, "smallint": 16, "integer": 32, "bigint": 64}
-
-
-def _first(types: Types) -> Type | None:
-    return types[0]
 
 
 def _number(call: Call, number: int = 0) -> Type | None:
@@ -151,10 +148,6 @@ def _random(call: Call) -> exp.Expr:
     return as_type(call_engine("trino_random", low, high), whole)
 
 
-def _random_type(types: Types) -> Type | None:
-    return types[-1] if types else DOUBLE
-
-
 def _shift(name: str) -> Write:
     def write(call: Call) -> exp.Expr:
         type_ = call.types[0]
@@ -265,7 +258,7 @@ def _similarity(name: str) -> Write:
 _NO_BETA = "its result cannot be computed to Trino's precision here"
 
 ROWS: Sequence[Row] = [
-    Row("abs", arity=1, returns=_first, write=_absolute),
+    Row("abs", arity=1, returns=first_type, write=_absolute),
     *(Row(name, arity=1, returns=_whole_type, write=_whole("ceil")) for name in ("ceil", "ceiling")),
     Row("floor", arity=1, returns=_whole_type, write=_whole("floor")),
     Row("round", arity=(1, 2), returns=_rounded_type, write=_round, note="Digits of a decimal are a literal."),
@@ -285,7 +278,14 @@ ROWS: Sequence[Row] = [
     renamed("is_finite", "isfinite", 1, BOOLEAN),
     renamed("is_infinite", "isinf", 1, BOOLEAN),
     *(
-        Row(name, arity=(0, 2), returns=_random_type, write=_random, repeatable=False, volatile=True)
+        Row(
+            name,
+            arity=(0, 2),
+            returns=lambda types: types[-1] if types else DOUBLE,
+            write=_random,
+            repeatable=False,
+            volatile=True,
+        )
         for name in ("rand", "random")
     ),
     renamed("width_bucket", "trino_width_bucket", (2, 4), BIGINT),
@@ -303,9 +303,9 @@ ROWS: Sequence[Row] = [
     Row("bitwise_or", arity=2, returns=BIGINT, write=_bits("trino_bitwise_or")),
     Row("bitwise_xor", arity=2, returns=BIGINT, write=_bits("xor")),
     Row("bitwise_not", arity=1, returns=BIGINT, write=_bits("trino_bitwise_not")),
-    Row("bitwise_left_shift", arity=2, returns=_first, write=_shift("trino_shift_left")),
-    Row("bitwise_right_shift", arity=2, returns=_first, write=_shift("trino_shift_right")),
-    Row("bitwise_right_shift_arithmetic", arity=2, returns=_first, write=_shift("trino_shift_arithmetic")),
+    Row("bitwise_left_shift", arity=2, returns=first_type, write=_shift("trino_shift_left")),
+    Row("bitwise_right_shift", arity=2, returns=first_type, write=_shift("trino_shift_right")),
+    Row("bitwise_right_shift_arithmetic", arity=2, returns=first_type, write=_shift("trino_shift_arithmetic")),
 ]
 
 _RANGE = fail("Number must be representable with the bits specified", "BIGINT")

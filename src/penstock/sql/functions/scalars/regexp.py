@@ -238,10 +238,6 @@ ROWS: Sequence[Row] = [
 ]
 
 
-def _like(value: str, pattern: str) -> bool:
-    return _compiled(pattern).search(value) is not None
-
-
 def _count(value: str, pattern: str) -> int:
     return sum(1 for _ in _compiled(pattern).finditer(value))
 
@@ -384,7 +380,7 @@ DEFINITIONS: Sequence[Definition] = [
         "(x, p, own, other) AS CASE WHEN trino_is_re2_text(x) THEN regexp_replace(x, p, own, 'g') "
         "ELSE trino_regexp_replace_python(x, p, other) END",
     ),
-    _python("regexp_like_python", [], "BOOLEAN", _like),
+    _python("regexp_like_python", [], "BOOLEAN", lambda value, pattern: _compiled(pattern).search(value) is not None),
     _python("regexp_count_python", [], "BIGINT", _count),
     _python("regexp_extract_python", ["BIGINT"], "VARCHAR", _extract),
     _python("regexp_extract_all_python", ["BIGINT"], "VARCHAR[]", _extract_all),

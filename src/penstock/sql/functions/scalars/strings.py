@@ -143,14 +143,6 @@ def _overlay(call: Call) -> exp.Expr:
     return call_engine("trino_overlay", node.this, replacement, start, length)
 
 
-def _overlay_operands(node: exp.Expr) -> Sequence[exp.Expr]:
-    return [node.this, node.expression]
-
-
-def _position(call: Call) -> exp.Expr:
-    return call_engine("strpos", call.node.this, call.node.args["substr"])
-
-
 def _concat_ws(call: Call) -> exp.Expr:
     if len(call.arguments) == 2 and _is(call.types[1], "array"):
         return call_engine("trino_join_array", *reversed(call.arguments))
@@ -207,7 +199,12 @@ ROWS: Sequence[Row] = [
     *(Row(name, arity=(1, 2), returns=_same_text, write=_trim(name)) for name in ("ltrim", "rtrim")),
     Row("trim", nodes=(exp.Trim,), returns=_same_text, write=_trim_from),
     _texts("luhn_check", "trino_luhn_check", (1, 1), BOOLEAN),
-    Row("position", nodes=(exp.StrPosition,), returns=BIGINT, write=_position),
+    Row(
+        "position",
+        nodes=(exp.StrPosition,),
+        returns=BIGINT,
+        write=lambda call: call_engine("strpos", call.node.this, call.node.args["substr"]),
+    ),
     _texts("strpos", "trino_strpos", (2, 3), BIGINT, 2),
     _texts("replace", "trino_replace", (2, 3), VARCHAR, 3),
     Row(
@@ -232,7 +229,9 @@ ROWS: Sequence[Row] = [
     _texts("title_case", "trino_title_case", (1, 1), VARCHAR),
     _texts("translate", "trino_translate", (3, 3), VARCHAR, 3),
     Row("normalize", nodes=(exp.Normalize,), returns=VARCHAR, write=_normalize),
-    Row("overlay", nodes=(exp.Overlay,), returns=VARCHAR, write=_overlay, operands=_overlay_operands),
+    Row(
+        "overlay", nodes=(exp.Overlay,), returns=VARCHAR, write=_overlay, operands=lambda node: [node.this, node.expression]
+    ),
     *refuse("word_stem", _STEMMER, "Stem words in a job."),
     renamed("to_utf8", "encode", 1, VARBINARY),
     renamed("from_utf8", "trino_from_utf8", (1, 2), VARCHAR),

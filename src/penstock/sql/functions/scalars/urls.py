@@ -56,10 +56,6 @@ def _parameter(value: str, name: str) -> str | None:
     return None
 
 
-def _encode(value: str) -> str:
-    return quote_plus(value, safe="*").replace("~", "%7E")
-
-
 def _decode(value: str) -> str:
     if re.search(r"%(?![0-9A-Fa-f]{2})", value):
         raise invalid("URLDecoder: Illegal hex characters in escape (%) pattern")
@@ -72,7 +68,7 @@ _TEXTS: Sequence[tuple[str, Callable[[str], str | None]]] = [
     ("url_extract_path", _part(3)),
     ("url_extract_protocol", _part(1)),
     ("url_extract_query", _part(4)),
-    ("url_encode", _encode),
+    ("url_encode", lambda value: quote_plus(value, safe="*").replace("~", "%7E")),
     ("url_decode", _decode),
 ]
 

@@ -67,10 +67,6 @@ def _strpos(value: str, part: str, instance: int) -> int:
     return at + 1
 
 
-def _reverse(value: str) -> str:
-    return value[::-1]
-
-
 def _soundex(value: str) -> str:
     if not value:
         return ""
@@ -149,7 +145,7 @@ DEFINITIONS: Sequence[Definition] = [
     _function("split_to_multimap", ["VARCHAR"] * 3, "MAP(VARCHAR, VARCHAR[])", _multimap),
     _function("luhn_check", ["VARCHAR"], "BOOLEAN", _luhn),
     _function("strpos_instance", ["VARCHAR", "VARCHAR", "BIGINT"], "BIGINT", _strpos),
-    _function("reverse_unicode", ["VARCHAR"], "VARCHAR", _reverse),
+    _function("reverse_unicode", ["VARCHAR"], "VARCHAR", lambda value: value[::-1]),
     _function("soundex", ["VARCHAR"], "VARCHAR", _soundex),
     _function("title_case", ["VARCHAR"], "VARCHAR", _title),
     _function("translate", ["VARCHAR"] * 3, "VARCHAR", _translate),
