@@ -18,7 +18,11 @@ def by_row(
     name: str, parameters: Sequence[str], returns: str, function: Callable[..., Any], *, nulls: bool = False
 ) -> ArrowFunction:
     """Return ``function`` of one row's values as a function of arrays. NULL gives NULL, unless ``nulls`` is set."""
-    type_ = arrow.render(lake_type(Type.of(exp.DataType.build(returns, dialect="duckdb"))))
+    written = exp.DataType.build(returns, dialect="duckdb")
+    for node in written.find_all(exp.DataType):
+        if node.this == exp.DType.TIMESTAMPNTZ:  # sqlglot's name for the engine's TIMESTAMP
+            node.set("this", exp.DType.TIMESTAMP)
+    type_ = arrow.render(lake_type(Type.of(written)))
 
     def apply(*columns: pa.Array) -> pa.Array:
         rows = zip(*(column.to_pylist() for column in columns), strict=True)
