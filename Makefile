@@ -62,6 +62,10 @@ store-garage:
 store-radosgw:
 	apt-get install --yes --no-install-recommends radosgw ceph-mon ceph-osd ceph-common
 
+# Several servers on one PostgreSQL, killed, stopped and restarted under load; SERVERS="--rounds 1 --stopped 30 --seed 7" for less.
+servers: setup-dev
+	$(BIN)/python -m tests.servers $(SERVERS)
+
 bench: setup-bench
 	$(BIN)/python -m benchmarks
 

@@ -36,12 +36,35 @@ _SETTINGS = {
 
 
 class PostgresServer:
-    """A running server; :meth:`new_database` gives each test one of its own."""
+    """A running server; :meth:`new_database` gives each test one of its own. ``folder`` has its data."""
 
-    def __init__(self, port: int, password: str) -> None:
-        self._port = port
+    def __init__(self, folder: Path, password: str) -> None:
+        self._folder = folder
         self._password = password
         self._made = 0
+        (self._port,) = free_ports(1)
+        self._process = self._start()
+
+    def restart(self) -> None:
+        """End the server at once, as a crash would, and start it again on the same port; return when it answers."""
+        self._process.send_signal(signal.SIGQUIT)
+        self._process.wait(_STOP_SECONDS)
+        self._process = self._start()
+        self.wait()
+
+    def wait(self) -> None:
+        """Return when the server answers. Raises :class:`EnvironmentProblem`."""
+        _await(self._process, self, self._folder / "log")
+
+    def stop(self) -> None:
+        """End the server, and the sessions that tests left open."""
+        _stop(self._process)
+
+    def _start(self) -> "subprocess.Popen[bytes]":
+        settings = [part for name, value in _SETTINGS.items() for part in ("-c", f"{name}={value}")]
+        command = [_binary("postgres"), "-D", str(self._folder / "data"), "-p", str(self._port), *settings]
+        with (self._folder / "log").open("ab") as log:
+            return _as(_owner(), command, stdout=log, stderr=subprocess.STDOUT)
 
     def url(self, database: str) -> str:
         """Return the store URL of a database."""
@@ -79,23 +102,14 @@ def running_postgres() -> Iterator[PostgresServer]:
         output, _ = initdb.communicate(timeout=_START_SECONDS)
         if initdb.returncode != 0:
             raise EnvironmentProblem(f"initdb failed:\n{output.decode(errors='replace')}")
-        with (folder / "log").open("wb") as log:
-            process, port = _start(owner, data, log)
-        server = PostgresServer(port, password)
+        server = PostgresServer(folder, password)
         try:
-            _await(process, server, folder / "log")
+            server.wait()
             yield server
         finally:
-            _stop(process)
+            server.stop()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def _start(owner: pwd.struct_passwd | None, data: Path, log: Any) -> tuple["subprocess.Popen[bytes]", int]:
-    (port,) = free_ports(1)
-    settings = [part for name, value in _SETTINGS.items() for part in ("-c", f"{name}={value}")]
-    command = [_binary("postgres"), "-D", str(data), "-p", str(port), *settings]
-    return _as(owner, command, stdout=log, stderr=subprocess.STDOUT), port
 
 
 def _await(process: "subprocess.Popen[bytes]", server: PostgresServer, log: Path) -> None:
