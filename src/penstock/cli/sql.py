@@ -76,8 +76,8 @@ def command(
     try:
         athena = open_client("athena", endpoint_url=endpoint_url, region=region)
         execution = _run(athena, request, timeout)
-        names, kinds, rows = _result(athena, execution)
-        _print(names, kinds, rows, style)
+        names, types, rows = _result(athena, execution)
+        _print(names, types, rows, style)
     except ClientError as error:
         details = error.response["Error"]
         raise StatementFailed(f"{details.get('Code')}: {details.get('Message')}") from error
@@ -147,7 +147,7 @@ def _result(athena: Any, execution: dict[str, Any]) -> tuple[list[str], list[str
     return names, [column["Type"] for column in columns], rows()
 
 
-def _print(names: list[str], kinds: list[str], rows: Iterator[Row], style: str) -> None:
+def _print(names: list[str], types: list[str], rows: Iterator[Row], style: str) -> None:
     if style == "csv":
         writer = csv.writer(sys.stdout, lineterminator="\n")
         writer.writerow(names)
@@ -155,21 +155,21 @@ def _print(names: list[str], kinds: list[str], rows: Iterator[Row], style: str) 
     elif style == "json":
         for row in rows:
             values = {
-                name: _json_value(value, column_type) for name, value, column_type in zip(names, row, kinds, strict=False)
+                name: _json_value(value, column_type) for name, value, column_type in zip(names, row, types, strict=False)
             }
             click.echo(json.dumps(values, ensure_ascii=False))
     elif style == "markdown":
         click.echo(f"| {' | '.join(map(_cell, names))} |")
-        click.echo(f"|{'|'.join('---:' if column_type in _NUMBERS else '---' for column_type in kinds)}|")
+        click.echo(f"|{'|'.join('---:' if column_type in _NUMBERS else '---' for column_type in types)}|")
         for row in rows:
             click.echo(f"| {' | '.join('' if value is None else _cell(value) for value in row)} |")
     else:
-        _print_table(names, kinds, rows)
+        _print_table(names, types, rows)
 
 
-def _print_table(names: list[str], kinds: list[str], rows: Iterator[Row]) -> None:
+def _print_table(names: list[str], types: list[str], rows: Iterator[Row]) -> None:
     table = Table(show_edge=False, header_style="bold")
-    for name, column_type in zip(names, kinds, strict=True):
+    for name, column_type in zip(names, types, strict=True):
         table.add_column(name, justify="right" if column_type in _NUMBERS else "left", overflow="fold")
     count = 0
     for row in rows:

@@ -27,9 +27,9 @@ class OnceCache(SharedCache[K, V]):
     def get(self, key: K, make: Callable[[], V]) -> V:
         """Return the value of ``key``, computed by ``make`` if it is missing. Raises the errors of ``make``."""
         with self._lock:
-            known = self._found(key)
-            if known is not None:
-                return known
+            cached = self._found(key)
+            if cached is not None:
+                return cached
             pending = self._pending.get(key)
             ours = pending is None
             if pending is None:

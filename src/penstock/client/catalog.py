@@ -71,8 +71,8 @@ class CatalogClient:
 
     def ensure_database(self, name: str, *, description: str | None = None, location: str | None = None) -> None:
         """Create a database unless it exists."""
-        wanted: dict[str, Any] = {"Name": name, "Description": description, "LocationUri": location}
-        body = {key: value for key, value in wanted.items() if value is not None}
+        database: dict[str, Any] = {"Name": name, "Description": description, "LocationUri": location}
+        body = {key: value for key, value in database.items() if value is not None}
         try:
             with translated_errors(self._glue, f"creation of database {name}"):
                 self._glue.create_database(DatabaseInput=body, **self._catalog)  # type: ignore[arg-type]
@@ -155,9 +155,9 @@ class CatalogClient:
             return 0
         current = self.table(database, table)
         keys = [key["Name"] for key in current.get("PartitionKeys", [])]
-        wrong = next((values for values in locations if len(values) != len(keys)), None)
-        if wrong is not None:
-            raise InvalidInput(f"Partition {list(wrong)} of table {database}.{table} does not fit its keys {keys}.")
+        mismatched = next((values for values in locations if len(values) != len(keys)), None)
+        if mismatched is not None:
+            raise InvalidInput(f"Partition {list(mismatched)} of table {database}.{table} does not fit its keys {keys}.")
         storage = current.get("StorageDescriptor", {})
         inputs = [_partition(values, location, storage) for values, location in locations.items()]
         return sum(
@@ -167,7 +167,7 @@ class CatalogClient:
     def drop_partitions(self, database: str, table: str, values: Sequence[Sequence[str]]) -> None:
         """Remove partitions from the catalog, not their files; those that do not exist are passed over."""
         for start in range(0, len(values), _DELETED):
-            batch = [{"Values": list(item)} for item in values[start : start + _DELETED]]
+            batch = [{"Values": list(partition)} for partition in values[start : start + _DELETED]]
             with translated_errors(self._glue, f"removal of {len(batch)} partitions of table {database}.{table}"):
                 self._glue.batch_delete_partition(
                     DatabaseName=database,
@@ -181,7 +181,7 @@ class CatalogClient:
             answer = self._glue.batch_create_partition(
                 DatabaseName=database, TableName=table, PartitionInputList=batch, **self._catalog
             )
-        known = 0
+        existing = 0
         for error in answer.get("Errors", []):
             detail = error.get("ErrorDetail", {})
             if detail.get("ErrorCode") != "AlreadyExistsException":
@@ -192,8 +192,8 @@ class CatalogClient:
                     detail.get("ErrorCode", ""),
                     detail.get("ErrorMessage", ""),
                 )
-            known += 1
-        return len(batch) - known
+            existing += 1
+        return len(batch) - existing
 
 
 def _partition(values: Sequence[str], location: str, storage: "StorageDescriptorOutputTypeDef") -> "PartitionInputTypeDef":

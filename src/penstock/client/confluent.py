@@ -106,8 +106,8 @@ class ConfluentClient:
         depth: int,
     ) -> None:
         """Add the definitions that ``answer`` refers to to ``collected``, each after those that it refers to itself."""
-        for item in answer.get("references") or ():
-            subject, number = _member(item, "subject", str), _member(item, "version", int)
+        for reference in answer.get("references") or ():
+            subject, number = _member(reference, "subject", str), _member(reference, "version", int)
             place = (subject, number)
             if place in collected:
                 continue
@@ -115,7 +115,7 @@ class ConfluentClient:
                 raise EnvironmentProblem(f"{self.url}: {subject} version {number} has circular or too many references.")
             inner = self._ask("GET", f"/subjects/{quote(subject, safe='')}/versions/{number}")
             self._collect(inner, collected, above | {place}, depth + 1)
-            collected[place] = ReferencedText(name=_member(item, "name", str), text=_member(inner, "schema", str))
+            collected[place] = ReferencedText(name=_member(reference, "name", str), text=_member(inner, "schema", str))
 
     def _ask(self, method: str, path: str, body: bytes | None = None) -> dict[str, Any]:
         value = self.request(method, path, body)

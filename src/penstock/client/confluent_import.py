@@ -91,7 +91,7 @@ class ConfluentImport:
         self._prefix = prefix
         self._context = context
         self._progress = progress
-        self._done: set[SubjectVersion] = set()
+        self._copied: set[SubjectVersion] = set()
         self._modes: dict[str, str | None] = {}
         self._switched: set[str] = set()
         self._refused: dict[SubjectVersion, str] = {}
@@ -152,17 +152,17 @@ class ConfluentImport:
                 self._copy(version, report, ())
 
     def _copy(self, version: SubjectVersion, report: ImportReport, above: tuple[SubjectVersion, ...]) -> None:
-        if version in self._done:
+        if version in self._copied:
             return
         if version in above or len(above) >= _MAX_DEPTH:
             raise DataProblem(f"{self._source.url}: {version} has circular or too many references.")
         content = self._from_source[version] if version in self._from_source else self._read_if_there(version)
         if content is None:
             return
-        for item in content.get("references") or ():
-            referred = SubjectVersion(_resolve_subject(version.subject, item["subject"]), item["version"])
+        for reference in content.get("references") or ():
+            referred = SubjectVersion(_resolve_subject(version.subject, reference["subject"]), reference["version"])
             self._copy(referred, report, (*above, version))
-        self._done.add(version)
+        self._copied.add(version)
         there = self._from_target[version] if version in self._from_target else self._in_target(version)
         if there is not None and there.get("id") == content["id"]:
             return
@@ -208,7 +208,8 @@ class ConfluentImport:
         body = {name: content[name] for name in _KEPT if content.get(name)}
         if "references" in body:
             body["references"] = [
-                {**item, "subject": self._renamed(_resolve_subject(subject, item["subject"]))} for item in body["references"]
+                {**reference, "subject": self._renamed(_resolve_subject(subject, reference["subject"]))}
+                for reference in body["references"]
             ]
         return body
 
@@ -245,14 +246,14 @@ class ConfluentImport:
             there = self._target.request("GET", path)
         except NotFound:
             there = {}
-        wanted = {name: settings[name] for name in _SETTINGS if settings.get(name) not in (None, there.get(name))}
-        if wanted:
-            named = {"compatibility" if name == _LEVEL else name: value for name, value in wanted.items()}
+        missing = {name: settings[name] for name in _SETTINGS if settings.get(name) not in (None, there.get(name))}
+        if missing:
+            members = {"compatibility" if name == _LEVEL else name: value for name, value in missing.items()}
             try:
-                self._target.request("PUT", path, dumps(named).encode())
+                self._target.request("PUT", path, dumps(members).encode())
                 report.levels += 1
             except InvalidInput as error:
-                what = ", ".join(f"{name} {value}" for name, value in named.items())
+                what = ", ".join(f"{name} {value}" for name, value in members.items())
                 what = f"its configuration ({what[:500]}) was refused: {error.message}"
                 report.differences.append(Difference(subject=subject, version=0, what=what))
         for name in _LOST:
@@ -343,7 +344,7 @@ class ConfluentImport:
 
     def _list(self, path: str, item_type: type[T]) -> list[T]:
         answer = self._source.request("GET", path)
-        if not isinstance(answer, list) or not all(type(item) is item_type for item in answer):
+        if not isinstance(answer, list) or not all(type(element) is item_type for element in answer):
             raise EnvironmentProblem(f"{self._source.url}{path} did not answer with a list of {item_type.__name__}.")
         return answer
 
@@ -352,8 +353,8 @@ def _are_references(value: Any) -> bool:
     if value is None:
         return True
     return isinstance(value, list) and all(
-        isinstance(item, dict) and isinstance(item.get("subject"), str) and type(item.get("version")) is int
-        for item in value
+        isinstance(reference, dict) and isinstance(reference.get("subject"), str) and type(reference.get("version")) is int
+        for reference in value
     )
 
 

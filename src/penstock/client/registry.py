@@ -82,13 +82,13 @@ class RegistryClient:
 
         Raises :class:`UnknownSchemaVersion` if it does not exist, :class:`EnvironmentProblem` if no service answers.
         """
-        wanted = version_id if isinstance(version_id, UUID) else _uuid(version_id)
-        unknown = self._unknown.peek(wanted)
+        uuid = version_id if isinstance(version_id, UUID) else _uuid(version_id)
+        unknown = self._unknown.peek(uuid)
         if unknown is not None:
-            raise UnknownSchemaVersion(unknown, version_id=wanted)
-        version = self._versions.get(wanted, lambda: self._fetch(wanted))
+            raise UnknownSchemaVersion(unknown, version_id=uuid)
+        version = self._versions.get(uuid, lambda: self._fetch(uuid))
         if version.status not in _SETTLED:
-            self._versions.drop(wanted)
+            self._versions.drop(uuid)
         return version
 
     def latest(self, registry: str, schema: str) -> SchemaVersion:
@@ -111,8 +111,8 @@ class RegistryClient:
 
     def versions(self, registry: str, schema: str, *, available_only: bool = True) -> list[SchemaVersion]:
         """Return all versions, lowest number first. Definitions come from the cache, the list does not."""
-        wanted = ("AVAILABLE",) if available_only else ("AVAILABLE", "PENDING", "FAILURE")
-        return [self.version(version_id) for _, version_id in self.numbers(registry, schema, wanted)]
+        statuses = ("AVAILABLE",) if available_only else ("AVAILABLE", "PENDING", "FAILURE")
+        return [self.version(version_id) for _, version_id in self.numbers(registry, schema, statuses)]
 
     def latest_number(self, registry: str, schema: str) -> int:
         """Return the number of the latest version, whatever its status (GetSchema); :class:`NotFound` if it is unknown."""
@@ -126,9 +126,9 @@ class RegistryClient:
             pages = self._glue.get_paginator("list_schema_versions").paginate(SchemaId=_schema_id(registry, schema))
             for page in pages:
                 listed.extend(
-                    (item["VersionNumber"], UUID(item["SchemaVersionId"]))
-                    for item in page["Schemas"]
-                    if item["Status"] in statuses
+                    (version["VersionNumber"], UUID(version["SchemaVersionId"]))
+                    for version in page["Schemas"]
+                    if version["Status"] in statuses
                 )
         return sorted(listed)
 
@@ -225,18 +225,18 @@ class LatestVersions:
 
     def latest(self, schema_id: Mapping[str, str]) -> Mapping[str, Any]:
         """Return the highest AVAILABLE version as GetSchemaVersion answers it; :class:`NotFound` if there is none."""
-        wanted: Any = dict(schema_id)
-        if "SchemaName" in wanted:
-            wanted.setdefault("RegistryName", "default-registry")
-        what = f"the latest version of schema {'/'.join(wanted.values())}"
+        request: Any = dict(schema_id)
+        if "SchemaName" in request:
+            request.setdefault("RegistryName", "default-registry")
+        what = f"the latest version of schema {'/'.join(request.values())}"
         with translated_errors(self.client, what):
-            answer = self.client.get_schema_version(SchemaId=wanted, SchemaVersionNumber={"LatestVersion": True})
+            answer = self.client.get_schema_version(SchemaId=request, SchemaVersionNumber={"LatestVersion": True})
             if answer["Status"] != "AVAILABLE":
-                pages = self.client.get_paginator("list_schema_versions").paginate(SchemaId=wanted)
-                usable = [item for page in pages for item in page["Schemas"] if item["Status"] == "AVAILABLE"]
+                pages = self.client.get_paginator("list_schema_versions").paginate(SchemaId=request)
+                usable = [version for page in pages for version in page["Schemas"] if version["Status"] == "AVAILABLE"]
                 if not usable:
                     raise NotFound(f"There is no AVAILABLE version (asked for {what}).")
-                newest = max(usable, key=lambda item: item["VersionNumber"])
+                newest = max(usable, key=lambda version: version["VersionNumber"])
                 answer = self.client.get_schema_version(SchemaVersionId=newest["SchemaVersionId"])
         return {name: value for name, value in answer.items() if name != "ResponseMetadata"}
 

@@ -13,9 +13,9 @@ LATEST = "latest"
 _NUMBER = re.compile(r"[0-9]{1,9}")
 
 
-def names_version(wanted: str) -> bool:
-    """Return whether ``wanted`` has the form of a number, ``latest`` or a version id."""
-    return wanted == LATEST or _NUMBER.fullmatch(wanted) is not None or _version_id(wanted) is not None
+def names_version(text: str) -> bool:
+    """Return whether ``text`` has the form of a number, ``latest`` or a version id."""
+    return text == LATEST or _NUMBER.fullmatch(text) is not None or _version_id(text) is not None
 
 
 def find_version(
@@ -34,10 +34,10 @@ def find_version(
     if _NUMBER.fullmatch(wanted) is None:
         raise InvalidInput(f"'{wanted[:100]}' is not a number, a version id or '{LATEST}'.")
     statuses = ("AVAILABLE",) if available_only else ("AVAILABLE", "PENDING", "FAILURE")
-    known = dict(client.numbers(registry, schema, statuses))
-    version = known.get(int(wanted))
+    ids_by_number = dict(client.numbers(registry, schema, statuses))
+    version = ids_by_number.get(int(wanted))
     if version is None:
-        numbers = ", ".join(map(str, known)) or "none"
+        numbers = ", ".join(map(str, ids_by_number)) or "none"
         which = "no AVAILABLE version" if available_only else "no version"
         raise NotFound(f"Schema {registry}/{schema} has {which} {wanted}.", remedy=f"It has: {numbers}.")
     return client.version(version)

@@ -106,7 +106,7 @@ class Command:
 def penstock(arguments: Sequence[str], environment: Mapping[str, str], *, timeout: float = 300) -> str:
     """Run ``penstock ARGUMENTS`` to its end and return its standard output. Raises :class:`ChildFailed`."""
     try:
-        done = subprocess.run(
+        result = subprocess.run(
             python_module("penstock", *arguments),
             env={**os.environ, **environment},
             stdin=subprocess.DEVNULL,
@@ -117,9 +117,11 @@ def penstock(arguments: Sequence[str], environment: Mapping[str, str], *, timeou
         )
     except subprocess.TimeoutExpired:
         raise ChildFailed(f"'penstock {arguments[0]}' did not end within {timeout:.0f} s.") from None
-    if done.returncode != 0:
-        raise ChildFailed(f"'penstock {arguments[0]}' ended with {done.returncode}: {_tail(done.stdout + done.stderr)}")
-    return done.stdout
+    if result.returncode != 0:
+        raise ChildFailed(
+            f"'penstock {arguments[0]}' ended with {result.returncode}: {_tail(result.stdout + result.stderr)}"
+        )
+    return result.stdout
 
 
 @dataclass(slots=True)
@@ -190,7 +192,7 @@ class KillInBatch:
     def __init__(self, job: Job, staging: Path) -> None:
         self._job = job
         self._staging = staging
-        self._left = 0
+        self._staged_files = 0
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="kill", daemon=True)
 
@@ -202,15 +204,15 @@ class KillInBatch:
         """Wait for the kill; return how many staged files it left."""
         self._thread.join(timeout)
         self._stop.set()
-        if not self._left:
+        if not self._staged_files:
             raise ChildFailed(f"No batch began to write within {timeout:.0f} s, so none was killed in the middle.")
-        return self._left
+        return self._staged_files
 
     def _watch(self) -> None:
         while not self._stop.wait(0.002):
             if self._staged():
                 self._job.kill()
-                self._left = self._staged()
+                self._staged_files = self._staged()
                 return
 
     def _staged(self) -> int:

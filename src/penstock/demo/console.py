@@ -39,12 +39,12 @@ class Steps:
             raise
         self._end()
         self.seconds[title] = time.monotonic() - began
-        done = (
+        lines = (
             f"{label}  {self.seconds[title]:.1f} s"
             if self.console.is_terminal
             else f"    done in {self.seconds[title]:.1f} s"
         )
-        self.console.print(done, highlight=False, markup=False)
+        self.console.print(lines, highlight=False, markup=False)
 
     def report(self, text: str) -> None:
         """Print a line of the step."""

@@ -34,6 +34,6 @@ DAMAGES: Mapping[str, Callable[[bytes], bytes]] = {
 }
 
 
-def damage(frame: bytes, kind: str) -> bytes:
-    """Return ``frame`` (a record in AWS's frame) with the damage ``kind``, a key of :data:`DAMAGES`."""
-    return DAMAGES[kind](frame)
+def damage(frame: bytes, damage_type: str) -> bytes:
+    """Return ``frame`` (a record in AWS's frame) with the damage ``damage_type``, a key of :data:`DAMAGES`."""
+    return DAMAGES[damage_type](frame)

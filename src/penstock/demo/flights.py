@@ -130,4 +130,6 @@ def _data_folder() -> Path:
 def _arrow_schema() -> pa.Schema:
     results = [(column.name, hive.parse(column.type)) for column in columns(parse_avro(SECOND_SCHEMA))]
     millis = pa.timestamp("ms", "UTC")
-    return pa.schema([(name, millis if kind.name == "timestamp" else arrow.render(kind)) for name, kind in results])
+    return pa.schema(
+        [(name, millis if lake_type.name == "timestamp" else arrow.render(lake_type)) for name, lake_type in results]
+    )

@@ -75,11 +75,11 @@ def compare_rows(expected: pa.Table, actual: pa.Table, key: str) -> list[str]:
     for name in expected.column_names:
         left, right = theirs[name], mine[name].cast(theirs.schema.field(name).type)
         same = pc.or_(pc.fill_null(pc.equal(left, right), False), pc.and_(pc.is_null(left), pc.is_null(right)))
-        wrong = pc.indices_nonzero(pc.invert(same))
-        if len(wrong):
-            at = wrong[0].as_py()
+        differing = pc.indices_nonzero(pc.invert(same))
+        if len(differing):
+            at = differing[0].as_py()
             compare_ids.append(
-                f"column {name}: {len(wrong)} values differ, first at {key} {theirs[key][at]}: "
+                f"column {name}: {len(differing)} values differ, first at {key} {theirs[key][at]}: "
                 f"sent {left[at].as_py()!r}, read {right[at].as_py()!r}"
             )
     return compare_ids

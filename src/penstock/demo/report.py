@@ -72,8 +72,8 @@ def _throughput(outcome: Outcome) -> list[str]:
             f"of up to {largest:,} records, from the read of the topic to the commit."
         )
     if cold:
-        item = "; ".join(f"{rate.records:,} records in {rate.seconds:.1f} s" for rate in cold)
-        report.append(f"Throughput, cold: {item}. These are the first batches after item start of the job's JVM.")
+        rates = "; ".join(f"{rate.records:,} records in {rate.seconds:.1f} s" for rate in cold)
+        report.append(f"Throughput, cold: {rates}. These are the first batches after each start of the job's JVM.")
     return report
 
 

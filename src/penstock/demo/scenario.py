@@ -247,7 +247,7 @@ class Demo:
         switched = self._produce("second-half", later.slice(window), version=2)
         self._running = [(switched, "version 2")]
         self._send_mixed(later.slice(0, window))
-        kinds = ", ".join(f"{_DAMAGED_OF_EACH_KIND} {kind}" for kind in DAMAGES)
+        kinds = ", ".join(f"{_DAMAGED_OF_EACH_KIND} {damage_type}" for damage_type in DAMAGES)
         self.steps.report(
             f"{later.num_rows:,} records on their way, versions 1 and 2 in turn among {window:,} of them; damaged: {kinds}"
         )
@@ -276,8 +276,8 @@ class Demo:
         writers = [message_writer(version.id, AvroSchema(version.definition), ignore_unknown=True) for version in versions]
         samples = self._source.slice(0, _DAMAGED_OF_EACH_KIND).to_pylist()
         for number, sample in enumerate(samples * len(DAMAGES)):
-            kind = list(DAMAGES)[number % len(DAMAGES)]
-            frame = damage(writers[number // len(DAMAGES) % 2](sample), kind)
+            damage_type = list(DAMAGES)[number % len(DAMAGES)]
+            frame = damage(writers[number // len(DAMAGES) % 2](sample), damage_type)
             producer.send_raw(frame, acknowledged=self._remember(frame))
 
     def _remember(self, frame: bytes) -> Any:
@@ -287,9 +287,11 @@ class Demo:
         return remember
 
     def _kill(self) -> None:
-        left = self._killer.finish(timeout=_STREAM_SECONDS)
+        staged = self._killer.finish(timeout=_STREAM_SECONDS)
         self._restarted_at = len(read_batches(self.job.metrics).lines)
-        self.steps.report(f"Killed after {self._restarted_at} committed batches, with {left} files of the next one half-way")
+        self.steps.report(
+            f"Killed after {self._restarted_at} committed batches, with {staged} files of the next one half-way"
+        )
         for process, what in self._running:
             self._finish(process, what)
 

@@ -291,15 +291,15 @@ def _policy(section: Section, *, limited: bool) -> FailurePolicy:
 
 
 def _responses(section: Section) -> tuple[str, ...]:
-    kinds = section.texts("FunctionResponseTypes")
-    for response_type in kinds:
+    response_types = section.texts("FunctionResponseTypes")
+    for response_type in response_types:
         if response_type != "ReportBatchItemFailures":
             raise section.fault(
                 f"'{response_type}' is not a response type",
                 key="FunctionResponseTypes",
                 remedy="It can be ReportBatchItemFailures.",
             )
-    return kinds
+    return response_types
 
 
 def _patterns(section: Section) -> tuple[Matcher, ...]:
@@ -307,13 +307,13 @@ def _patterns(section: Section) -> tuple[Matcher, ...]:
     if criteria is None:
         return ()
     matchers = []
-    for item in criteria.sections("Filters"):
-        pattern = item.plain("Pattern")
-        item.done()
+    for entry in criteria.sections("Filters"):
+        pattern = entry.plain("Pattern")
+        entry.done()
         try:
             matchers.append(compile_pattern(pattern if pattern is not None else ""))
         except InvalidInput as error:
-            raise item.fault(error.message.rstrip("."), key="Pattern", remedy=error.remedy) from None
+            raise entry.fault(error.message.rstrip("."), key="Pattern", remedy=error.remedy) from None
     criteria.done()
     return tuple(matchers)
 
@@ -421,15 +421,17 @@ def _addresses(section: Section, key: str, listed: Sequence[str]) -> str:
 
 def _access(section: Section) -> KafkaAccess:
     secrets: dict[str, str] = {}
-    for item in section.sections("SourceAccessConfigurations"):
-        access_type = item.required("Type")
-        uri = item.required("URI")
-        item.done()
+    for entry in section.sections("SourceAccessConfigurations"):
+        access_type = entry.required("Type")
+        uri = entry.required("URI")
+        entry.done()
         if access_type not in _ACCESS:
-            raise item.fault(f"access by {access_type} is not served", key="Type", remedy=f"It can be {', '.join(_ACCESS)}.")
+            raise entry.fault(
+                f"access by {access_type} is not served", key="Type", remedy=f"It can be {', '.join(_ACCESS)}."
+            )
         field = "login" if access_type in _LOGINS else access_type
         if field in secrets and access_type not in _NETWORK:
-            raise item.fault(f"{access_type} is a second way to log in", key="Type", remedy="Keep one of them.")
+            raise entry.fault(f"{access_type} is a second way to log in", key="Type", remedy="Keep one of them.")
         secrets[field] = uri
         if access_type in _LOGINS:
             secrets["mechanism"] = _LOGINS[access_type]
@@ -448,17 +450,17 @@ def _registry(section: Section | None) -> SchemaRegistry | None:
     uri = section.required("SchemaRegistryURI")
     record_format = section.choice(("JSON", "SOURCE"), "EventRecordFormat") or "JSON"
     attributes = []
-    for item in section.sections("SchemaValidationConfigs"):
-        attribute = item.choice(("KEY", "VALUE"), "Attribute")
-        item.done()
+    for entry in section.sections("SchemaValidationConfigs"):
+        attribute = entry.choice(("KEY", "VALUE"), "Attribute")
+        entry.done()
         if attribute is not None:
             attributes.append(attribute)
     login = None
-    for item in section.sections("AccessConfigs"):
-        if item.required("Type") != "BASIC_AUTH":
-            raise item.fault("the login at a registry is BASIC_AUTH", key="Type")
-        login = item.required("URI")
-        item.done()
+    for entry in section.sections("AccessConfigs"):
+        if entry.required("Type") != "BASIC_AUTH":
+            raise entry.fault("the login at a registry is BASIC_AUTH", key="Type")
+        login = entry.required("URI")
+        entry.done()
     if not attributes:
         raise section.fault(
             "'SchemaValidationConfigs' is missing", remedy="Name the parts that have a schema: [{Attribute: VALUE}]."

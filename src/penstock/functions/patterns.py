@@ -88,7 +88,7 @@ def _object(pattern: Mapping[str, Any], path: str) -> Matcher:
 
 def _nested(inner: Matcher) -> Matcher:
     # All conditions must match in the same element.
-    return lambda value: any(inner(item) for item in value) if isinstance(value, list) else inner(value)
+    return lambda value: any(inner(element) for element in value) if isinstance(value, list) else inner(value)
 
 
 def _alternatives(rule: Any, path: str) -> Matcher:
@@ -106,7 +106,7 @@ def _leaf(rules: list[Any], path: str) -> Matcher:
     def matches(value: Any) -> bool:
         if isinstance(value, list):
             # An empty array exists as a field without a value.
-            return any(test(item) for item in value for test in tests) if value else any(test([]) for test in tests)
+            return any(test(element) for element in value for test in tests) if value else any(test([]) for test in tests)
         return any(test(value) for test in tests)
 
     return matches
@@ -131,11 +131,11 @@ def _rule(rule: Any, path: str) -> Matcher:
     return _text(name, operand, path)
 
 
-def _equals(wanted: Any, path: str) -> Matcher:
-    if isinstance(wanted, list):
+def _equals(expected: Any, path: str) -> Matcher:
+    if isinstance(expected, list):
         raise InvalidPattern(f"The filter pattern's '{path}' has an array inside its array.")
     # For AWS's matcher, 300 and 300.0 differ, and true is not 1.
-    return lambda value: type(value) is type(wanted) and value == wanted
+    return lambda value: type(value) is type(expected) and value == expected
 
 
 def _exists(operand: Any, path: str) -> Matcher:
@@ -178,9 +178,9 @@ def _anything_but(operand: Any, path: str) -> Matcher:
         tests = [_text(name, text, path) for text in (texts if isinstance(texts, list) else [texts])]
         return lambda value: isinstance(value, str) and not any(test(value) for test in tests)
     values = operand if isinstance(operand, list) else [operand]
-    if not values or any(isinstance(item, Mapping | list | bool) or item is None for item in values):
+    if not values or any(isinstance(operand_item, Mapping | list | bool) or operand_item is None for operand_item in values):
         raise InvalidPattern(f"The filter pattern's '{path}' has an 'anything-but' that is not of texts or numbers.")
-    tests = [_equals(item, path) for item in values]
+    tests = [_equals(operand_item, path) for operand_item in values]
     # A missing field is not "anything".
     return lambda value: value is not _ABSENT and not isinstance(value, Mapping) and not any(test(value) for test in tests)
 
@@ -197,15 +197,15 @@ def _text(name: str, operand: Any, path: str) -> Matcher:
         expression = _wildcard(operand, path)
         return lambda value: isinstance(value, str) and expression.fullmatch(value) is not None
     fold = fold or name == "equals-ignore-case"
-    wanted = operand.casefold() if fold else operand
+    expected = operand.casefold() if fold else operand
 
     def matches(value: Any) -> bool:
         if not isinstance(value, str):
             return False
         folded = value.casefold() if fold else value
         if name == "prefix":
-            return folded.startswith(wanted)
-        return folded.endswith(wanted) if name == "suffix" else folded == wanted
+            return folded.startswith(expected)
+        return folded.endswith(expected) if name == "suffix" else folded == expected
 
     return matches
 

@@ -37,8 +37,8 @@ def pending_rotations(client: Any, function: Function) -> Iterator[tuple[str, st
     """
     for page in client.get_paginator("list_secrets").paginate():
         for secret in page["SecretList"]:
-            named = str(secret.get("RotationLambdaARN", "")).split(":")
-            if not secret.get("RotationEnabled") or named[6:7] != [function.name]:
+            arn_parts = str(secret.get("RotationLambdaARN", "")).split(":")
+            if not secret.get("RotationEnabled") or arn_parts[6:7] != [function.name]:
                 continue
             due = secret.get("NextRotationDate")
             if due is not None and due <= datetime.now(UTC) and not _is_pending(secret):

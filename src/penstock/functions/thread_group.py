@@ -37,9 +37,9 @@ class ThreadGroup(Generic[_Kind]):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+    def __exit__(self, error_type: type[BaseException] | None, *_: object) -> None:
         self.stop()
-        if kind is None:
+        if error_type is None:
             self.check()
 
     def __len__(self) -> int:

@@ -153,22 +153,22 @@ def fetch(
     Raises :class:`InvalidInput` for an unknown group and :class:`EnvironmentProblem` if the network, the disk or a
     hash fails; the message names the artefact.
     """
-    known = tuple(locked() if artefacts is None else artefacts)
-    wanted: list[Artefact] = []
+    locked_artefacts = tuple(locked() if artefacts is None else artefacts)
+    selected: list[Artefact] = []
     for group in groups:
-        members = [artefact for artefact in known if artefact.group == group]
+        members = [artefact for artefact in locked_artefacts if artefact.group == group]
         if not members:
-            names = ", ".join(sorted({artefact.group for artefact in known}))
+            names = ", ".join(sorted({artefact.group for artefact in locked_artefacts}))
             raise InvalidInput(f"There is no group '{group}' of JVM artefacts.", remedy=f"The groups are: {names}.")
-        wanted += members
+        selected += members
     report = report or Report()
-    if verify or not all(cached(artefact, cache) for artefact in wanted):
+    if verify or not all(cached(artefact, cache) for artefact in selected):
         with _exclusive(cache, report):
             # Two groups may share a file, which is downloaded once.
-            missing = {a.path: a for a in wanted if not cached(a, cache, verify=verify)}
+            missing = {a.path: a for a in selected if not cached(a, cache, verify=verify)}
             if missing:
                 _download_all(list(missing.values()), cache, repository or default_repository(os.environ), report)
-    return list(dict.fromkeys(cache / artefact.path for artefact in wanted))
+    return list(dict.fromkeys(cache / artefact.path for artefact in selected))
 
 
 @contextmanager
@@ -224,8 +224,8 @@ def _download_all(artefacts: list[Artefact], cache: Path, repository: str, repor
     with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="fetch") as executor:
         try:
             running = [executor.submit(one, artefact) for artefact in ordered]
-            done, _ = wait(running, return_when=FIRST_EXCEPTION)
-            for future in done:
+            finished, _ = wait(running, return_when=FIRST_EXCEPTION)
+            for future in finished:
                 future.result()
         finally:
             stop.set()

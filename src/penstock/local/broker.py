@@ -242,7 +242,7 @@ class Broker(StandaloneService):
         write_private(arguments, "\n".join(lines) + "\n")
         try:
             command = self._java_command("kafka.tools.StorageTool", f"@{arguments}", heap="128m")
-            done = subprocess.run(
+            result = subprocess.run(
                 command,
                 capture_output=True,
                 timeout=_FORMAT_TIMEOUT,
@@ -254,8 +254,8 @@ class Broker(StandaloneService):
             raise EnvironmentProblem(f"Formatting {self._data} took more than {_FORMAT_TIMEOUT} s.") from None
         finally:
             arguments.unlink()
-        if done.returncode != 0:
-            output = (done.stdout + done.stderr).decode(errors="replace").strip().replace(self.password, "***")
+        if result.returncode != 0:
+            output = (result.stdout + result.stderr).decode(errors="replace").strip().replace(self.password, "***")
             raise EnvironmentProblem(f"Kafka's storage in {self._data} could not be formatted: {output[-1000:]}")
         write_private(marker, json.dumps({"cluster": cluster, "username": self.username}) + "\n")
 
@@ -351,7 +351,7 @@ class Broker(StandaloneService):
             properties["listener.name.client.ssl.truststore.location"] = str(self.tls.authority)
         if self._mutual_port is None:
             return properties
-        supers = "|".join(re.sub(r"[^A-Za-z0-9_@-]", "[.]", item) for item in (self.username, "controller"))
+        supers = "|".join(re.sub(r"[^A-Za-z0-9_@-]", "[.]", user) for user in (self.username, "controller"))
         return properties | {
             "listener.name.mutual.ssl.truststore.type": "PEM",
             "listener.name.mutual.ssl.truststore.location": str(self.tls.client_authority),

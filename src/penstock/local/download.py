@@ -22,8 +22,8 @@ _RETRIED = frozenset({None, 408, 425, 429, 500, 502, 503, 504})  # None: no answ
 
 def default_repository(environment: Mapping[str, str]) -> str:
     """Return the Maven repository's URL: ``PENSTOCK_MAVEN_REPOSITORY``, or jgo's default."""
-    if given := environment.get("PENSTOCK_MAVEN_REPOSITORY"):
-        return given
+    if url := environment.get("PENSTOCK_MAVEN_REPOSITORY"):
+        return url
     from jgo.maven import MavenContext  # noqa: PLC0415 - half a second that only a download needs
 
     return str(next(iter(MavenContext().remote_repos.values())))

@@ -118,8 +118,8 @@ class Instance:
 
         Their leashes end them, so this only waits. Raises :class:`EnvironmentProblem` if one does not end.
         """
-        left = list(self._leftovers())
-        for process in left:
+        leftovers = list(self._leftovers())
+        for process in leftovers:
             try:
                 process.wait(_LEFTOVER_PATIENCE)
             except psutil.TimeoutExpired:
@@ -127,7 +127,7 @@ class Instance:
                     f"Process {process.pid} of an earlier platform in {self._run.parent} does not end.",
                     remedy=f"End it with 'kill -9 {process.pid}' and try again.",
                 ) from None
-        return len(left)
+        return len(leftovers)
 
     def _leftovers(self) -> Iterator[psutil.Process]:
         state = self.read()

@@ -59,9 +59,11 @@ def _probe(executable: Path, where: str, environment: Mapping[str, str]) -> Java
         raise EnvironmentProblem(f"The java of {where} does not print its version.", remedy=_REMEDY)
     release = int(version[1])
     if release not in SUPPORTED:
-        wanted = " or ".join(str(number) for number in SUPPORTED)
+        supported = " or ".join(str(number) for number in SUPPORTED)
         age = "too old" if release < min(SUPPORTED) else "not supported by Spark 4.1"
-        raise EnvironmentProblem(f"Java {wanted} is needed, and {where} is Java {release}, which is {age}.", remedy=_REMEDY)
+        raise EnvironmentProblem(
+            f"Java {supported} is needed, and {where} is Java {release}, which is {age}.", remedy=_REMEDY
+        )
     modules = _run([str(executable), "--list-modules"], where, environment)
     if not re.search(rf"^{re.escape(_NEEDED_MODULE)}\b", modules, re.MULTILINE):
         raise EnvironmentProblem(
@@ -74,7 +76,7 @@ def _probe(executable: Path, where: str, environment: Mapping[str, str]) -> Java
 def _run(command: list[str], where: str, environment: Mapping[str, str]) -> str:
     """Return the output of the command, stdout and stderr together."""
     try:
-        done = subprocess.run(
+        result = subprocess.run(
             command,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -91,4 +93,4 @@ def _run(command: list[str], where: str, environment: Mapping[str, str]) -> str:
         # On macOS /usr/bin/java exists without a Java, and fails with a message.
         output = error.stdout.decode(errors="replace").strip().partition("\n")[0] if hasattr(error, "stdout") else str(error)
         raise EnvironmentProblem(f"The java of {where} does not run: {output[:200]}.", remedy=_REMEDY) from error
-    return done.stdout.decode(errors="replace")
+    return result.stdout.decode(errors="replace")

@@ -151,8 +151,8 @@ class Platform:
             self._tls = PlatformTls.of(self.home, self.config)
             if self._tls is not None:
                 self._tls.refresh()
-            if left := self._instance.wait_for_leftovers():
-                self._report(f"Waited for {left} parts of a platform that was killed here.")
+            if leftovers := self._instance.wait_for_leftovers():
+                self._report(f"Waited for {leftovers} parts of a platform that was killed here.")
             check_ports(self.config.host, [claim for part in self._parts for claim in part.ports])
             self.home.make_private()
             self.home.save(self.config)
@@ -242,7 +242,9 @@ class Platform:
         self._watcher.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, error_type: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.stop()
 
     def _write_state(self) -> None:

@@ -56,22 +56,22 @@ def compile_fields(schema: AvroSchema, *, text: bool) -> list[FieldConverter]:
     root = schema.tree.root
     assert isinstance(root, RecordType)
     fold = _ConverterFold(schema.tree)
-    return [_field(item, fold.of(item.type), text=text) for item in root.fields]
+    return [_field(field, fold.of(field.type), text=text) for field in root.fields]
 
 
-def _field(item: AvroField, made: "_Converters", *, text: bool) -> FieldConverter:
-    branches = item.type.branches if isinstance(item.type, UnionType) else (item.type,)
+def _field(field: AvroField, converters: "_Converters", *, text: bool) -> FieldConverter:
+    branches = field.type.branches if isinstance(field.type, UnionType) else (field.type,)
     nullable = any(map(_is_null, branches))
     return FieldConverter(
-        name=item.name,
-        convert=made.text if text else made.typed,
-        optional=nullable or item.has_default,
-        null_if_missing=nullable and not item.has_default,
+        name=field.name,
+        convert=converters.text if text else converters.typed,
+        optional=nullable or field.has_default,
+        null_if_missing=nullable and not field.has_default,
     )
 
 
-def _is_null(kind: AvroType) -> bool:
-    return isinstance(kind, PrimitiveType) and kind.name == "null"
+def _is_null(avro_type: AvroType) -> bool:
+    return isinstance(avro_type, PrimitiveType) and avro_type.name == "null"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,45 +92,51 @@ def _container(convert: Converter) -> _Converters:
 
 
 class _ConverterFold(Fold[_Converters]):
-    def primitive(self, kind: PrimitiveType) -> _Converters:
-        logical = _LOGICAL.get(logical_type(kind) or "")
-        return _same(logical) if logical is not None else _Converters(_FROM_TYPED[kind.name], _FROM_TEXT[kind.name])
+    def primitive(self, avro_type: PrimitiveType) -> _Converters:
+        logical = _LOGICAL.get(logical_type(avro_type) or "")
+        return (
+            _same(logical) if logical is not None else _Converters(_FROM_TYPED[avro_type.name], _FROM_TEXT[avro_type.name])
+        )
 
-    def enum(self, kind: EnumType) -> _Converters:
-        return _same(_enum(kind.symbols))
+    def enum(self, avro_type: EnumType) -> _Converters:
+        return _same(_enum(avro_type.symbols))
 
-    def fixed(self, kind: FixedType) -> _Converters:
-        return _same(_LOGICAL.get(logical_type(kind) or "") or _fixed(kind.size))
+    def fixed(self, avro_type: FixedType) -> _Converters:
+        return _same(_LOGICAL.get(logical_type(avro_type) or "") or _fixed(avro_type.size))
 
-    def array(self, kind: ArrayType, items: _Converters) -> _Converters:  # noqa: ARG002
+    def array(self, avro_type: ArrayType, items: _Converters) -> _Converters:  # noqa: ARG002
         return _container(_array(items.typed))
 
-    def map(self, kind: MapType, values: _Converters) -> _Converters:  # noqa: ARG002
+    def map(self, avro_type: MapType, values: _Converters) -> _Converters:  # noqa: ARG002
         return _container(_map(values.typed))
 
-    def record(self, kind: RecordType, fields: Sequence[_Converters]) -> _Converters:
-        parts = {item.name: made.typed for item, made in zip(kind.fields, fields, strict=True)}
+    def record(self, avro_type: RecordType, fields: Sequence[_Converters]) -> _Converters:
+        parts = {field.name: converters.typed for field, converters in zip(avro_type.fields, fields, strict=True)}
 
         def convert(value: Any) -> Any:
             if not isinstance(value, Mapping):
-                raise TypeError(f"{_shown(value)} is not a record {kind.name}")
-            return {key: parts[key](item) if key in parts else item for key, item in value.items()}
+                raise TypeError(f"{_shown(value)} is not a record {avro_type.name}")
+            return {key: parts[key](member) if key in parts else member for key, member in value.items()}
 
         return _container(convert)
 
-    def recursive(self, kind: RecordType) -> _Converters:
-        return _same(lambda value: self.made(kind.name).typed(value))
+    def recursive(self, avro_type: RecordType) -> _Converters:
+        return _same(lambda value: self.made(avro_type.name).typed(value))
 
-    def union(self, kind: UnionType, branches: Sequence[_Converters]) -> _Converters:
+    def union(self, avro_type: UnionType, branches: Sequence[_Converters]) -> _Converters:
         non_null = [
-            (branch_name(branch), made) for branch, made in zip(kind.branches, branches, strict=True) if not _is_null(branch)
+            (branch_name(branch), converters)
+            for branch, converters in zip(avro_type.branches, branches, strict=True)
+            if not _is_null(branch)
         ]
         nullable = len(non_null) < len(branches)
-        typed = _choice([(name, made.typed) for name, made in non_null], nulls=(), nullable=nullable)
+        typed = _choice([(name, converters.typed) for name, converters in non_null], nulls=(), nullable=nullable)
         if len(non_null) == 1:
             only = non_null[0][1].text
             return _Converters(typed, (lambda cell: None if cell in (None, "") else only(cell)) if nullable else only)
-        return _Converters(typed, _choice([(name, made.text) for name, made in non_null], nulls=("",), nullable=nullable))
+        return _Converters(
+            typed, _choice([(name, converters.text) for name, converters in non_null], nulls=("",), nullable=nullable)
+        )
 
 
 def _choice(branches: Sequence[tuple[str, Converter]], *, nulls: tuple[str, ...], nullable: bool) -> Converter:
@@ -157,31 +163,31 @@ def _choice(branches: Sequence[tuple[str, Converter]], *, nulls: tuple[str, ...]
     return convert
 
 
-def _array(item: Converter) -> Converter:
+def _array(convert_item: Converter) -> Converter:
     def convert(value: Any) -> Any:
         if not isinstance(value, list | tuple):
             raise TypeError(f"{_shown(value)} is not an array")
-        return [item(part) for part in value]
+        return [convert_item(part) for part in value]
 
     return convert
 
 
-def _map(item: Converter) -> Converter:
+def _map(convert_value: Converter) -> Converter:
     def convert(value: Any) -> Any:
         # Parquet's maps arrive as lists of pairs.
         pairs = value.items() if isinstance(value, Mapping) else value
         if not isinstance(value, Mapping | list):
             raise TypeError(f"{_shown(value)} is not a map")
-        return {str(key): item(part) for key, part in pairs}
+        return {str(key): convert_value(part) for key, part in pairs}
 
     return convert
 
 
 def _enum(symbols: Sequence[str]) -> Converter:
-    known = frozenset(symbols)
+    allowed = frozenset(symbols)
 
     def convert(value: Any) -> Any:
-        if value not in known:
+        if value not in allowed:
             raise ValueError(f"{_shown(value)} is none of the symbols {', '.join(symbols)[:200]}")
         return value
 
@@ -198,20 +204,20 @@ def _fixed(size: int) -> Converter:
     return convert
 
 
-def _whole(kind: str) -> Converter:
-    bound = _BOUNDS[kind]
+def _whole(type_name: str) -> Converter:
+    bound = _BOUNDS[type_name]
 
     def convert(value: Any) -> int:
         try:
             number = int(value) if isinstance(value, str) else value
         except ValueError:
-            raise ValueError(f"{_shown(value)} is not of type {kind}") from None
+            raise ValueError(f"{_shown(value)} is not of type {type_name}") from None
         if isinstance(number, float) and number.is_integer():
             number = int(number)
         if not isinstance(number, int) or isinstance(number, bool):
-            raise TypeError(f"{_shown(value)} is not of type {kind}")
+            raise TypeError(f"{_shown(value)} is not of type {type_name}")
         if not -bound <= number < bound:
-            raise ValueError(f"{number} is out of the range of {kind}")
+            raise ValueError(f"{number} is out of the range of {type_name}")
         return number
 
     return convert
@@ -310,8 +316,8 @@ def _uuid(value: Any) -> UUID:
         raise ValueError(f"{_shown(value)} is not a UUID") from None
 
 
-def _instance(value: Any, kinds: tuple[type, ...], name: str) -> Any:
-    if isinstance(value, kinds) and not isinstance(value, bool):
+def _instance(value: Any, types: tuple[type, ...], name: str) -> Any:
+    if isinstance(value, types) and not isinstance(value, bool):
         return value
     raise TypeError(f"{_shown(value)} is not a {name}")
 

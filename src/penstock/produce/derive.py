@@ -30,10 +30,10 @@ def _of_cells(rows: Iterable[dict[str, Any]]) -> Shape:
     kinds: dict[str, set[str]] = {}
     for row in rows:
         for column, cell in row.items():
-            found = kinds.setdefault(column, set())
-            if cell != "" and "string" not in found:
-                found.add(_kind(cell))
-    return Shape(members={column: _column(found) for column, found in kinds.items()})
+            types = kinds.setdefault(column, set())
+            if cell != "" and "string" not in types:
+                types.add(_kind(cell))
+    return Shape(members={column: _column(types) for column, types in kinds.items()})
 
 
 def _kind(cell: str) -> str:
@@ -44,8 +44,8 @@ def _kind(cell: str) -> str:
     return "boolean" if cell.lower() in {"true", "false"} else "string"
 
 
-def _column(kinds: set[str]) -> Shape:
-    if not kinds:
+def _column(types: set[str]) -> Shape:
+    if not types:
         return NOTHING
-    fits = len(kinds) == 1 or kinds <= {"long", "wide"} or kinds <= {"long", "double"}
-    return Shape(scalars=frozenset(kinds if fits else {"string"}))
+    fits = len(types) == 1 or types <= {"long", "wide"} or types <= {"long", "double"}
+    return Shape(scalars=frozenset(types if fits else {"string"}))

@@ -46,83 +46,83 @@ class _MakerFold(FunctionFold[[int], Any]):
         self._chance = chance
         self._heights = _heights(schema)
 
-    def primitive(self, kind: PrimitiveType) -> _Maker:
-        chance, make = self._chance, _PRIMITIVE[kind.name]
-        return self._logical(kind) or (lambda _: make(chance))
+    def primitive(self, avro_type: PrimitiveType) -> _Maker:
+        chance, make = self._chance, _PRIMITIVE[avro_type.name]
+        return self._logical(avro_type) or (lambda _: make(chance))
 
-    def enum(self, kind: EnumType) -> _Maker:
-        chance, symbols = self._chance, kind.symbols
+    def enum(self, avro_type: EnumType) -> _Maker:
+        chance, symbols = self._chance, avro_type.symbols
         return lambda _: chance.choice(symbols)
 
-    def fixed(self, kind: FixedType) -> _Maker:
-        chance, size = self._chance, kind.size
-        return self._logical(kind) or (lambda _: chance.randbytes(size))
+    def fixed(self, avro_type: FixedType) -> _Maker:
+        chance, size = self._chance, avro_type.size
+        return self._logical(avro_type) or (lambda _: chance.randbytes(size))
 
-    def _logical(self, kind: PrimitiveType | FixedType) -> _Maker | None:
-        chance, make = self._chance, _LOGICAL.get(logical_type(kind) or "")
-        return (lambda _: make(chance, kind)) if make is not None else None
+    def _logical(self, avro_type: PrimitiveType | FixedType) -> _Maker | None:
+        chance, make = self._chance, _LOGICAL.get(logical_type(avro_type) or "")
+        return (lambda _: make(chance, avro_type)) if make is not None else None
 
-    def array(self, kind: ArrayType, items: _Maker) -> _Maker:  # noqa: ARG002
+    def array(self, avro_type: ArrayType, items: _Maker) -> _Maker:  # noqa: ARG002
         return lambda depth: [items(depth + 1) for _ in range(self._count(depth))]
 
-    def map(self, kind: MapType, values: _Maker) -> _Maker:  # noqa: ARG002
+    def map(self, avro_type: MapType, values: _Maker) -> _Maker:  # noqa: ARG002
         return lambda depth: {_word(self._chance): values(depth + 1) for _ in range(self._count(depth))}
 
     def _count(self, depth: int) -> int:
         return self._chance.randint(0, 3) if depth < _DEEP else 0
 
-    def union(self, kind: UnionType, branches: Sequence[_Maker]) -> _Maker:
+    def union(self, avro_type: UnionType, branches: Sequence[_Maker]) -> _Maker:
         chance = self._chance
-        lowest = min(zip(branches, map(self._heights.of, kind.branches), strict=True), key=lambda pair: pair[1])[0]
+        lowest = min(zip(branches, map(self._heights.of, avro_type.branches), strict=True), key=lambda pair: pair[1])[0]
         return lambda depth: (lowest if depth >= _DEEP else chance.choice(branches))(depth + 1)
 
-    def record(self, kind: RecordType, fields: Sequence[_Maker]) -> _Maker:
-        parts = [(item.name, make) for item, make in zip(kind.fields, fields, strict=True)]
+    def record(self, avro_type: RecordType, fields: Sequence[_Maker]) -> _Maker:
+        parts = [(field.name, make) for field, make in zip(avro_type.fields, fields, strict=True)]
         return lambda depth: {name: make(depth + 1) for name, make in parts}
 
 
 class _HeightFold(Fold[int]):
     """The depth of nested records in a type's smallest value; ``known`` has the depths of records, or bounds of them."""
 
-    def __init__(self, schema: Tree, known: Mapping[str, int]) -> None:
+    def __init__(self, schema: Tree, heights: Mapping[str, int]) -> None:
         super().__init__(schema)
-        self._known = known
+        self._heights = heights
 
-    def primitive(self, kind: PrimitiveType) -> int:  # noqa: ARG002
+    def primitive(self, avro_type: PrimitiveType) -> int:  # noqa: ARG002
         return 0
 
-    def enum(self, kind: EnumType) -> int:  # noqa: ARG002
+    def enum(self, avro_type: EnumType) -> int:  # noqa: ARG002
         return 0
 
-    def fixed(self, kind: FixedType) -> int:  # noqa: ARG002
+    def fixed(self, avro_type: FixedType) -> int:  # noqa: ARG002
         return 0
 
-    def array(self, kind: ArrayType, items: int) -> int:  # noqa: ARG002
+    def array(self, avro_type: ArrayType, items: int) -> int:  # noqa: ARG002
         return 0
 
-    def map(self, kind: MapType, values: int) -> int:  # noqa: ARG002
+    def map(self, avro_type: MapType, values: int) -> int:  # noqa: ARG002
         return 0
 
-    def union(self, kind: UnionType, branches: Sequence[int]) -> int:  # noqa: ARG002
+    def union(self, avro_type: UnionType, branches: Sequence[int]) -> int:  # noqa: ARG002
         return min(branches)
 
-    def record(self, kind: RecordType, fields: Sequence[int]) -> int:  # noqa: ARG002
+    def record(self, avro_type: RecordType, fields: Sequence[int]) -> int:  # noqa: ARG002
         return min(_NEVER, 1 + max(fields, default=0))
 
-    def recursive(self, kind: RecordType) -> int:
-        return self._known.get(kind.name, _NEVER)
+    def recursive(self, avro_type: RecordType) -> int:
+        return self._heights.get(avro_type.name, _NEVER)
 
 
 def _heights(schema: Tree) -> _HeightFold:
     """Return the heights of a schema's types, folded again until those of recursive records no longer change."""
-    known: dict[str, int] = {}
+    heights: dict[str, int] = {}
     while True:
-        fold = _HeightFold(schema, known)
+        fold = _HeightFold(schema, heights)
         fold.root()
         results = {name: fold.made(name) for name in schema.names}
-        if results == known:
+        if results == heights:
             return fold
-        known = results
+        heights = results
 
 
 def _word(chance: random.Random) -> str:
@@ -133,11 +133,11 @@ def _seconds(chance: random.Random) -> int:
     return chance.randrange(0, 2**31)
 
 
-def _decimal(chance: random.Random, kind: PrimitiveType | FixedType) -> Decimal:
-    digits, scale = decimal_digits(kind) or (1, 0)
-    if isinstance(kind, FixedType):
+def _decimal(chance: random.Random, avro_type: PrimitiveType | FixedType) -> Decimal:
+    digits, scale = decimal_digits(avro_type) or (1, 0)
+    if isinstance(avro_type, FixedType):
         # A fixed of n bytes holds two's complement numbers of 8n - 1 bits.
-        digits = min(digits, len(str(2 ** (8 * kind.size - 1))) - 1)
+        digits = min(digits, len(str(2 ** (8 * avro_type.size - 1))) - 1)
     unscaled = chance.randrange(-(10**digits) + 1, 10**digits)
     sign, magnitude = (1, -unscaled) if unscaled < 0 else (0, unscaled)
     return Decimal((sign, tuple(int(digit) for digit in str(magnitude)), -scale))

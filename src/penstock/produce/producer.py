@@ -173,24 +173,24 @@ class Producer:
         """Wait until every record is acknowledged or has failed, each within the timeout. Return the counts."""
         # message.timeout.ms ends every wait; the second half is for the last reports to arrive.
         deadline = time.monotonic() + 1.5 * self._broker.timeout_seconds
-        while (left := deadline - time.monotonic()) > 0 and self._kafka.flush(min(left, 1.0)) > 0:
+        while (remaining := deadline - time.monotonic()) > 0 and self._kafka.flush(min(remaining, 1.0)) > 0:
             pass
         return self.progress
 
     def _writer(self, version: SchemaVersion) -> MessageWriter:
-        made = self._writers.get(version.id)
-        if made is None:
+        writer = self._writers.get(version.id)
+        if writer is None:
             if version.data_format != "AVRO":
                 raise UnreadableSchema(
                     f"Schema {version.registry_name}/{version.schema_name} is {version.data_format}; only AVRO is served."
                 )
-            made = self._writers[version.id] = message_writer(
+            writer = self._writers[version.id] = message_writer(
                 version.id,
                 self._schemas.parse(version.definition),
                 compression=self._compression,
                 ignore_unknown=self._ignore_unknown,
             )
-        return made
+        return writer
 
     def _connect(self) -> None:
         timeout = self._broker.timeout_seconds
@@ -201,11 +201,11 @@ class Producer:
             if error is None:
                 return
             self._kafka.poll(0)
-            known = self._client_error
-            refused = known is not None and known.code() in FINAL
+            client_error = self._client_error
+            refused = client_error is not None and client_error.code() in FINAL
             waiting_for_topic = error.code() in NO_TOPIC
             if refused or time.monotonic() > (topic_deadline if waiting_for_topic else deadline) or error.code() in FINAL:
-                worst = known if known is not None and not waiting_for_topic else error
+                worst = client_error if client_error is not None and not waiting_for_topic else error
                 raise broker_problem(worst, self._broker.brokers, self.topic)
             if waiting_for_topic:
                 self._kafka.poll(0.2)

@@ -156,8 +156,8 @@ class RecordFile:
         for number, value in self._rows(wanted):
             yield self._typed(number, value, fields)
 
-    def _rows(self, wanted: Callable[[list[str]], list[str]]) -> Iterator[tuple[int, Any]]:
-        """Yield a Parquet file's numbered rows, with the ``wanted`` ones of its columns."""
+    def _rows(self, choose: Callable[[list[str]], list[str]]) -> Iterator[tuple[int, Any]]:
+        """Yield a Parquet file's numbered rows, with the ``choose`` ones of its columns."""
         try:
             parquet = import_module("pyarrow.parquet")
         except ModuleNotFoundError:
@@ -170,7 +170,7 @@ class RecordFile:
             with self._bytes() as source, parquet.ParquetFile(source) as file:
                 columns = file.schema_arrow.names
                 self._check_doubled(columns)
-                for batch in file.iter_batches(batch_size=10_000, columns=wanted(columns)):
+                for batch in file.iter_batches(batch_size=10_000, columns=choose(columns)):
                     for value in batch.to_pylist():
                         number += 1
                         yield number, value
@@ -187,10 +187,10 @@ class RecordFile:
                     f"{self.path}, row {number}: field {missing} is missing, and the schema has no default."
                 )
         try:
-            made = {field.name: field.convert(value[field.name]) for field in present}
+            record = {field.name: field.convert(value[field.name]) for field in present}
         except _FAULTS:
             raise self._fault(number, [(field, value[field.name]) for field in present]) from None
-        return _filled(made, fields) if len(made) != len(fields) else made
+        return _filled(record, fields) if len(record) != len(fields) else record
 
     def _object(self, number: int, value: Any) -> dict[str, Any]:
         if not isinstance(value, dict):
@@ -243,6 +243,6 @@ class RecordFile:
             yield plain
 
 
-def _filled(made: dict[str, Any], fields: list[FieldConverter]) -> dict[str, Any]:
+def _filled(record: dict[str, Any], fields: list[FieldConverter]) -> dict[str, Any]:
     # A nullable field that the row lacks is null; one with another default gets it from the serializer.
-    return made | {field.name: None for field in fields if field.name not in made and field.null_if_missing}
+    return record | {field.name: None for field in fields if field.name not in record and field.null_if_missing}

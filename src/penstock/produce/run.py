@@ -51,8 +51,8 @@ def send_all(
 
 
 def _pause(producer: Producer, until: float) -> None:
-    while (left := until - time.monotonic()) > 0:
-        producer.poll(min(left, 0.1))
+    while (remaining := until - time.monotonic()) > 0:
+        producer.poll(min(remaining, 0.1))
 
 
 def _key(record: Any, field: str) -> str | None:

@@ -34,10 +34,10 @@ def last_records(
 def spread(count: int, sizes: Mapping[int, int]) -> dict[int, int]:
     """Return how many of ``count`` records to read from each partition; large ones make up for small ones."""
     shares: dict[int, int] = {}
-    left = count
+    remaining = count
     for index, (partition, size) in enumerate(sorted(sizes.items(), key=lambda item: (item[1], item[0]))):
-        shares[partition] = min(size, left // (len(sizes) - index))
-        left -= shares[partition]
+        shares[partition] = min(size, remaining // (len(sizes) - index))
+        remaining -= shares[partition]
     return shares
 
 
@@ -92,16 +92,17 @@ class _Tail:
             if offset + 1 >= ends[number]:
                 del ends[number]
 
-    def _partitions(self, wanted: Sequence[int] | None) -> Sequence[int]:
-        known = self._metadata()
-        if wanted is None:
-            return known
-        missing = sorted(set(wanted) - set(known))
+    def _partitions(self, requested: Sequence[int] | None) -> Sequence[int]:
+        existing = self._metadata()
+        if requested is None:
+            return existing
+        missing = sorted(set(requested) - set(existing))
         if missing:
             raise InvalidInput(
-                f"Topic {self._topic} has no partition {missing[0]}.", remedy=f"It has the partitions 0 to {len(known) - 1}."
+                f"Topic {self._topic} has no partition {missing[0]}.",
+                remedy=f"It has the partitions 0 to {len(existing) - 1}.",
             )
-        return sorted(set(wanted))
+        return sorted(set(requested))
 
     def _metadata(self) -> list[int]:
         deadline = time.monotonic() + self._broker.timeout_seconds

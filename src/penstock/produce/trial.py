@@ -64,8 +64,8 @@ class Trial:
             "records": self.records,
             "tombstones": self.tombstones,
             "readable": self.readable,
-            "broken": [item.to_json() for item in self.broken],
-            "unreadable": [item.to_json() for item in self.unreadable],
+            "broken": [breakage.to_json() for breakage in self.broken],
+            "unreadable": [breakage.to_json() for breakage in self.unreadable],
         }
 
 
@@ -129,19 +129,19 @@ class _Kinds:
     """Failures by reason, writer and text (without its numbers); bounded, since a topic can hold anything."""
 
     def __init__(self) -> None:
-        self._found: dict[tuple[str, str, str], _Kind] = {}
+        self._by_shape: dict[tuple[str, str, str], _Kind] = {}
 
     def add(self, error: SerdeError, writer: str, message: Message) -> None:
         shape = (error.reason, writer, _NUMBERS.sub("#", error.message))
-        if shape not in self._found and len(self._found) >= _KEPT_KINDS:
+        if shape not in self._by_shape and len(self._by_shape) >= _KEPT_KINDS:
             shape = (error.reason, writer, "")
-        kind = self._found.setdefault(shape, _Kind(error))
+        kind = self._by_shape.setdefault(shape, _Kind(error))
         kind.count += 1
         if len(kind.places) < _KEPT_PLACES:
             kind.places.append((message.partition() or 0, message.offset() or 0))
 
     def all(self) -> tuple[Breakage, ...]:
-        kinds = sorted(self._found.items(), key=lambda item: -item[1].count)
+        kinds = sorted(self._by_shape.items(), key=lambda item: -item[1].count)
         return tuple(
             Breakage(
                 reason=reason, writer=writer, message=str(kind.error), count=kind.count, places=tuple(sorted(kind.places))

@@ -44,19 +44,19 @@ class VersionMetadata:
     def query(
         self,
         version: Version,
-        wanted: Sequence[tuple[str | None, str | None]] = (),
+        filters: Sequence[tuple[str | None, str | None]] = (),
         *,
         token: str | None = None,
         size: int = 50,
     ) -> Page[tuple[str, Sequence[Metadata]]]:
         """A page of keys with their pairs.
 
-        ``wanted`` keeps the pairs that equal one of these keys and values, where None equals all.
+        ``filters`` keeps the pairs that equal one of these keys and values, where None equals all.
         """
         pairs = [*self._store.list(version.id), *_verdict(version)]
         by_key: dict[str, list[Metadata]] = {}
         for pair in sorted(pairs, key=lambda pair: pair.key):
-            if not wanted or any(_matches(pair, key, value) for key, value in wanted):
+            if not filters or any(_matches(pair, key, value) for key, value in filters):
                 by_key.setdefault(pair.key, []).append(pair)
 
         def read(after: str | None, count: int) -> Sequence[tuple[str, Sequence[Metadata]]]:
@@ -77,11 +77,11 @@ def _verdict(version: Version) -> Iterator[Metadata]:
     """The incompatibilities of a refused version, as many as metadata can hold."""
     if version.verdict is None:
         return
-    seen: set[str] = set()
+    values: set[str] = set()
     for conflict in version.verdict.conflicts:
         incompatibility = conflict.incompatibility
         text = f"{incompatibility.rule}@{incompatibility.path}:{conflict.direction}:{conflict.version}"
         value = _FORBIDDEN.sub("_", text)[:_MAX_VALUE]
-        if value not in seen:
-            seen.add(value)
+        if value not in values:
+            values.add(value)
             yield Metadata(key=INCOMPATIBILITY_KEY, value=value, created=version.created)

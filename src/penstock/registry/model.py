@@ -173,7 +173,7 @@ class ScopeConfig:
         for name in ("default_metadata", "override_metadata"):
             members[name] = None if members[name] is None else f"of {len(members[name])} characters"
         texts = {name: str(value).lower() if isinstance(value, bool) else value for name, value in members.items()}
-        return ", ".join(f"{name} {value}" for name, value in texts.items() if value is not None) or "says nothing"
+        return ", ".join(f"{name} {value}" for name, value in texts.items() if value is not None) or "empty"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

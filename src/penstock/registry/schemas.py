@@ -67,30 +67,30 @@ class Schemas:
         self._now = now
         self._limits = limits
 
-    def create(self, wanted: NewSchema) -> tuple[Schema, Version | None]:
+    def create(self, new: NewSchema) -> tuple[Schema, Version | None]:
         """Add a schema, with its first version if there is a definition.
 
         :class:`RegistryNotFound`, :class:`SchemaExists`; :class:`InvalidInput` for a definition that is not valid, or whose
         references cannot be used; :class:`SchemaIdTaken` for an import's id.
         """
-        format_of(wanted.data_format)
-        check_tags(wanted.tags or {}, self._limits.tags)
-        key = SchemaKey(wanted.registry or DEFAULT_REGISTRY, wanted.name)
+        format_of(new.data_format)
+        check_tags(new.tags or {}, self._limits.tags)
+        key = SchemaKey(new.registry or DEFAULT_REGISTRY, new.name)
         now = self._now()
-        first = self._first_version(key, wanted, now)
+        first = self._first_version(key, new, now)
         schema = Schema(
             key=key,
-            data_format=wanted.data_format,
-            compatibility=wanted.compatibility,
-            description=wanted.description,
+            data_format=new.data_format,
+            compatibility=new.compatibility,
+            description=new.description,
             latest=first.number if first else None,
             next_number=first.number + 1 if first else 1,
             created=now,
             updated=now,
         )
-        if wanted.registry is None:
+        if new.registry is None:
             self._registries.ensure(DEFAULT_REGISTRY, "Made for schemas without a registry.")
-        return schema, self._store.add(schema, first, wanted.tags or {})
+        return schema, self._store.add(schema, first, new.tags or {})
 
     def get(self, key: SchemaKey) -> Schema:
         """The schema; :class:`SchemaNotFound`."""
@@ -183,11 +183,11 @@ class Schemas:
                 return
         raise TooMuchContention(*key)
 
-    def _checkpoint(self, schema: Schema, number: int | None) -> int:
-        wanted = schema.latest if number is None else number
-        version = None if wanted is None else self._versions.get_numbered(schema.key, wanted)
+    def _checkpoint(self, schema: Schema, requested: int | None) -> int:
+        number = schema.latest if requested is None else requested
+        version = None if number is None else self._versions.get_numbered(schema.key, number)
         if version is None or version.deleted is not None:
-            raise VersionNotFound(f"SchemaName: {schema.key.name}, VersionNumber: {wanted or 'latest'}")
+            raise VersionNotFound(f"SchemaName: {schema.key.name}, VersionNumber: {number or 'latest'}")
         if version.status != AVAILABLE:
             raise InvalidInput(
                 f"Version {version.number} of schema {schema.key.name} is {version.status} and cannot be a checkpoint.",
@@ -195,24 +195,24 @@ class Schemas:
             )
         return version.number
 
-    def _first_version(self, key: SchemaKey, wanted: NewSchema, now: datetime) -> Version | None:
-        if wanted.definition is None:
+    def _first_version(self, key: SchemaKey, new: NewSchema, now: datetime) -> Version | None:
+        if new.definition is None:
             return None
-        references = wanted.references
+        references = new.references
         if references is None:
-            references = declared_references(wanted.tags or {}, key.registry)
-        legacy = wanted.schema_id is not None
-        parsed = self._definitions.parse(wanted.data_format, wanted.definition, references, legacy=legacy)
+            references = declared_references(new.tags or {}, key.registry)
+        legacy = new.schema_id is not None
+        parsed = self._definitions.parse(new.data_format, new.definition, references, legacy=legacy)
         return Version(
             id=new_version_id(),
             key=key,
-            number=wanted.number or 1,
+            number=new.number or 1,
             status=AVAILABLE,
-            data_format=wanted.data_format,
+            data_format=new.data_format,
             created=now,
-            schema_id=wanted.schema_id or 0,
-            definition=wanted.definition,
-            fingerprint=fingerprint_with(parsed.fingerprint, wanted.contract),
+            schema_id=new.schema_id or 0,
+            definition=new.definition,
+            fingerprint=fingerprint_with(parsed.fingerprint, new.contract),
             references=tuple(references),
-            contract=wanted.contract,
+            contract=new.contract,
         )

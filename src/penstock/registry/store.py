@@ -101,7 +101,7 @@ class VersionStore(Protocol):
     """Schema versions: added and read."""
 
     def session(self) -> AbstractContextManager[None]:
-        """Around calls that this thread makes one after the other, each a step of its own: they may share a connection."""
+        """A context in which successive calls of this thread, each a step of its own, may share a connection."""
 
     def get_effective_schema(self, key: SchemaKey) -> EffectiveSchema | None:
         """Return the schema with its tags and its effective configs, or None."""
@@ -109,15 +109,15 @@ class VersionStore(Protocol):
     def add(self, new: Sequence[NewVersion]) -> Sequence[Added]:
         """Add versions of different schemas, in one transaction where the store can; return the result of each, in order.
 
-        The version as stored, with its schema id: the one that its registry has for the definition, or the next; one that
-        is not 0 is taken as it is. None, and nothing written, where the schema's revision is not the one that the caller
-        decided on, or its number or definition is there already, and also where all were undone because one of them could
-        not be added: the caller adds those alone. :class:`SchemaIdTaken`, not raised, where the schema id is another
-        definition's or the definition has another; :class:`MissingReference` where one of its references is gone.
+        A result is the stored version with its schema id: the given one unless it is 0, else the one that the registry has
+        for the definition, or the next free one. It is None, with nothing written, if the schema's revision has changed, if
+        the number or the definition is there already, or if the whole transaction was undone because another version could
+        not be added: the caller then adds those one by one. It is a :class:`SchemaIdTaken` (not raised) if the schema id
+        belongs to another definition or the definition has another id, a :class:`MissingReference` if a reference is gone.
         """
 
     def get(self, version_id: str) -> Version | None:
-        """By id, from memory where it was read before."""
+        """By id; from memory if it was read before."""
 
     def get_numbered(self, key: SchemaKey, number: int) -> Version | None:
         """By number."""
@@ -126,7 +126,7 @@ class VersionStore(Protocol):
         """By the fingerprint of its canonical text."""
 
     def list(self, key: SchemaKey, after: int | None, count: int, *, deleted: bool = False) -> Sequence[VersionHead]:
-        """Up to ``count`` versions numbered above ``after``; soft-deleted ones only where ``deleted`` says so."""
+        """Up to ``count`` versions numbered above ``after``; soft-deleted ones only with ``deleted``."""
 
     def scan(
         self, registry: str | None, prefix: str, after: tuple[SchemaKey, int] | None, count: int, *, deleted: bool
@@ -141,15 +141,15 @@ class DeletionStore(Protocol):
     """Versions deleted, softly or for good."""
 
     def delete(self, key: SchemaKey, numbers: Sequence[int], now: datetime, *, revision: int) -> Sequence[int] | None:
-        """Delete what there is of ``numbers``: those deleted; None, and nothing done, where the revision is another.
+        """Delete the versions among ``numbers`` that exist and return their numbers; None if the revision has changed.
 
-        :class:`VersionReferenced`, and nothing deleted, where versions that stay refer to one of them.
+        :class:`VersionReferenced`, and nothing deleted, if remaining versions refer to one of them.
         """
 
     def soft_delete(self, key: SchemaKey, numbers: Sequence[int], now: datetime, *, revision: int) -> Sequence[int] | None:
-        """Mark what there is of ``numbers`` as deleted, as :meth:`delete` deletes it.
+        """Like :meth:`delete`, but mark the versions as deleted.
 
-        :class:`VersionReferenced` only where a version that refers to one of them is not soft-deleted itself.
+        :class:`VersionReferenced` only if a version that refers to one of them is not soft-deleted itself.
         """
 
 
@@ -157,7 +157,7 @@ class SchemaIdStore(Protocol):
     """Versions by Confluent's global id, which a registry gives each definition."""
 
     def get_version(self, registry: str, schema_id: int) -> Version | None:
-        """An AVAILABLE one of the versions with this schema id, rather one that is not soft-deleted."""
+        """An AVAILABLE version with this schema id, if possible one that is not soft-deleted."""
 
     def list_versions(self, registry: str | None, schema_id: int) -> Sequence[VersionHead]:
         """All with this schema id in one registry or in all, by schema and number."""
@@ -178,8 +178,8 @@ class ConfigStore(Protocol):
     def change(self, scope: str, change: Callable[[ScopeConfig], ScopeConfig]) -> ScopeConfig | None:
         """Replace a scope's config with the result of ``change``; no other writer comes between.
 
-        Gives the config as it was before, None where there was none; ``change`` gets one that says nothing then, and giving
-        one that says nothing deletes it.
+        Returns the config before the change, None if there was none: then ``change`` receives an empty one. An empty
+        result deletes the config.
         """
 
 

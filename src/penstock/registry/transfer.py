@@ -80,9 +80,9 @@ def exported(store: RegistryStore, registry: str | None = None) -> Iterator[dict
         raise RegistryNotFound(registry)
     after: str | None = None
     while registries := store.registries.list(after, _PAGE):
-        for item in registries:
-            if registry in (None, item.name):
-                yield from _registry(store, item)
+        for entry in registries:
+            if registry in (None, entry.name):
+                yield from _registry(store, entry)
         after = registries[-1].name
 
 
@@ -111,19 +111,19 @@ def compared(store: RegistryStore, service: RegistryService, records: Iterable[M
     return _Comparison(store, service).run(records)
 
 
-def _registry(store: RegistryStore, item: Registry) -> Iterator[dict[str, Any]]:
-    resource = registry_resource(item.name)
+def _registry(store: RegistryStore, registry: Registry) -> Iterator[dict[str, Any]]:
+    resource = registry_resource(registry.name)
     yield {
         "kind": "registry",
-        "name": item.name,
-        "description": item.description,
-        "created": item.created.isoformat(),
-        "updated": item.updated.isoformat(),
+        "name": registry.name,
+        "description": registry.description,
+        "created": registry.created.isoformat(),
+        "updated": registry.updated.isoformat(),
         "tags": dict(store.tags.get(resource)),
     }
     yield from _config(store, resource)
     after: SchemaKey | None = None
-    while schemas := store.schemas.list(item.name, after, _PAGE):
+    while schemas := store.schemas.list(registry.name, after, _PAGE):
         for schema in schemas:
             yield from _schema(store, schema)
         after = schemas[-1].key
@@ -293,20 +293,20 @@ class _Import:
         except InvalidInput as error:
             self._differ(version, f"its definition is not valid here. {error}")
             return
-        known = self._store.versions.get(version.id)
-        if known is None:
+        stored = self._store.versions.get(version.id)
+        if stored is None:
             try:
-                known = self._insert(version)
+                stored = self._insert(version)
             except SchemaIdTaken as error:
                 self._differ(version, str(error))
                 return
-            if known is None:
+            if stored is None:
                 return
             self._report.added += 1
-        expected = replace(version, schema_id=version.schema_id or known.schema_id)
-        if known != expected:
+        expected = replace(version, schema_id=version.schema_id or stored.schema_id)
+        if stored != expected:
             self._differ(
-                version, f"id {version.id} is version {known.number} of schema {known.key.name} here, or has another text."
+                version, f"id {version.id} is version {stored.number} of schema {stored.key.name} here, or has another text."
             )
             return
         for pair in metadata:
@@ -376,13 +376,13 @@ class _Comparison:
                 f"with id {record['id']}."
             )
             return
-        wanted, metadata = _read_version(self._service, record)
+        version, metadata = _read_version(self._service, record)
         for what in ("key", "number", "status", "definition", "created", "deleted", "contract"):
-            if getattr(stored, what) != getattr(wanted, what):
-                self._add_difference(f"{_named(wanted)}: its {what} differs here.")
-        pairs = {(pair.key, pair.value) for pair in self._store.metadata.list(wanted.id)}
+            if getattr(stored, what) != getattr(version, what):
+                self._add_difference(f"{_named(version)}: its {what} differs here.")
+        pairs = {(pair.key, pair.value) for pair in self._store.metadata.list(version.id)}
         if pairs != {(pair.key, pair.value) for pair in metadata}:
-            self._add_difference(f"{_named(wanted)}: its metadata differs here.")
+            self._add_difference(f"{_named(version)}: its metadata differs here.")
 
     def _end_of_schema(self) -> None:
         for head in self._unseen.values():
@@ -403,17 +403,17 @@ def _registry_differences(store: RegistryStore, record: Mapping[str, Any]) -> It
 
 
 def _schema_differences(store: RegistryStore, record: Mapping[str, Any]) -> Iterator[str]:
-    wanted = _read_schema(record)
-    name = f"Schema {wanted.key.name} in registry {wanted.key.registry}"
-    stored = store.schemas.get(wanted.key)
+    schema = _read_schema(record)
+    name = f"Schema {schema.key.name} in registry {schema.key.registry}"
+    stored = store.schemas.get(schema.key)
     if stored is None:
         yield f"{name} is not here."
         return
     for what in ("data_format", "compatibility", "checkpoint", "description"):
-        here, there = getattr(stored, what), getattr(wanted, what)
+        here, there = getattr(stored, what), getattr(schema, what)
         if here != there:
             yield f"{name} has {what.replace('_', ' ')} {here or 'none'} here, {there or 'none'} in the source."
-    if store.tags.get(schema_resource(wanted.key)) != record["tags"]:
+    if store.tags.get(schema_resource(schema.key)) != record["tags"]:
         yield f"{name} has other tags here."
 
 

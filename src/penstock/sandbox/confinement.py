@@ -84,9 +84,9 @@ def overlaps(confinement: Confinement, private: Iterable[Path]) -> tuple[Path, P
     open_to_it = [(item, item.resolve()) for item in (*confinement.read, *confinement.write)]
     for path in private:
         resolved = path.resolve()
-        for given, folder in open_to_it:
+        for written, folder in open_to_it:
             if resolved.is_relative_to(folder):
-                return path, given
+                return path, written
     return None
 
 

@@ -104,13 +104,13 @@ def _allow_ports(ruleset: int, connect: Collection[int], listen: Collection[int]
     # Those of the kernel's choice are some 28,000 rules: 40 ms, by a structure that is filled in place.
     rule = (ctypes.c_uint64 * 2)()
     add, number = ctypes.CDLL(None, use_errno=True).syscall, ctypes.c_long(NUMBERS["landlock_add_rule"])
-    given, kind, none = ctypes.c_long(ruleset), ctypes.c_long(_RULE_PORT), ctypes.c_long(0)
+    descriptor, rule_type, none = ctypes.c_long(ruleset), ctypes.c_long(_RULE_PORT), ctypes.c_long(0)
     rights = dict.fromkeys(connect, _CONNECT_TCP)
     for port in listen:
         rights[port] = rights.get(port, 0) | _BIND_TCP
     for port, right in rights.items():
         rule[0], rule[1] = right, port
-        if add(number, given, kind, rule, none):
+        if add(number, descriptor, rule_type, rule, none):
             failed = ctypes.get_errno()
             raise OSError(failed, os.strerror(failed), "landlock_add_rule")
 

@@ -31,19 +31,19 @@ def drop_privileges(*, all_files: bool = False) -> None:
 
     With ``all_files``, root's right to read and write files of other users stays.
     """
-    kept = _capabilities() & _FILES if all_files else 0
+    capabilities = _capabilities() & _FILES if all_files else 0
     with contextlib.suppress(OSError):
         prctl(_PR_CAP_AMBIENT, _CLEAR_ALL)
     for number in range(_MOST_CAPABILITIES):
         try:
-            held = prctl(_PR_CAPBSET_READ, number)
+            is_bound = prctl(_PR_CAPBSET_READ, number)
         except OSError:
             break  # the kernel has no more
-        if held and not kept & 1 << number:
+        if is_bound and not capabilities & 1 << number:
             # Without the right to it the process has no capability to lose, and no_new_privs keeps it from more.
             with contextlib.suppress(PermissionError):
                 prctl(_PR_CAPBSET_DROP, number)
-    call("capset", struct.pack("=Ii", _CAPABILITIES_VERSION, 0), struct.pack("=6I", kept, kept, 0, 0, 0, 0))
+    call("capset", struct.pack("=Ii", _CAPABILITIES_VERSION, 0), struct.pack("=6I", capabilities, capabilities, 0, 0, 0, 0))
     prctl(_PR_SET_NO_NEW_PRIVS, 1)
 
 

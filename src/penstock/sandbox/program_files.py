@@ -30,13 +30,20 @@ def needed_files(environment: Mapping[str, str], *further: Path) -> tuple[Path, 
 
     ``environment`` is that of the program: certificates' files and JAVA_HOME are named there.
     """
-    named = ("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "AWS_CA_BUNDLE", "PENSTOCK_CA_FILE")
+    variables = (
+        "SSL_CERT_FILE",
+        "SSL_CERT_DIR",
+        "REQUESTS_CA_BUNDLE",
+        "CURL_CA_BUNDLE",
+        "AWS_CA_BUNDLE",
+        "PENSTOCK_CA_FILE",
+    )
     folders = [
         *map(Path, (*_SYSTEM, *_KERNEL)),
         *(Path("/etc", name) for name in _SETTINGS),
         *(path for pattern in _JAVA_SETTINGS for path in Path("/etc").glob(pattern)),
         *_python(),
-        *(Path(environment[name]) for name in named if environment.get(name)),
+        *(Path(environment[name]) for name in variables if environment.get(name)),
         *further,
     ]
     java = java_home(environment)

@@ -109,8 +109,8 @@ def _instructions(*, truncate: bool) -> Iterator[bytes]:
     for name in WITHOUT_EFFECT:
         yield from _when(name, [_return(_ERRNO)])
     for name, position in TIMES.items():
-        given = [_argument(position), _step(_JUMP_EQUAL, 0, 0, 2), _upper_half(position), _step(_JUMP_EQUAL, 0, 1, 0)]
-        yield from _when(name, [*given, _return(_ERRNO)])
+        steps = [_argument(position), _step(_JUMP_EQUAL, 0, 0, 2), _upper_half(position), _step(_JUMP_EQUAL, 0, 1, 0)]
+        yield from _when(name, [*steps, _return(_ERRNO)])
     # The C library then takes clone(2), whose flags can be looked at.
     yield from _when("clone3", [_refuse(errno.ENOSYS)])
     yield from _when("clone", [_argument(0), *_refuse_if_set(_NEW_NAMESPACES)])

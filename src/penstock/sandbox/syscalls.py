@@ -64,9 +64,9 @@ def call(name: str, *arguments: "int | bytes | ctypes.Array[ctypes.c_char] | Non
     """Make a system call, and return its result; raise :class:`OSError` if it fails or this machine has no such call."""
     if name not in NUMBERS:
         raise OSError(38, "The system call is not known on this machine", name)  # ENOSYS
-    given = [ctypes.c_long(argument) if isinstance(argument, int) else _pointer(argument) for argument in arguments]
+    words = [ctypes.c_long(argument) if isinstance(argument, int) else _pointer(argument) for argument in arguments]
     library = ctypes.CDLL(None, use_errno=True)
-    result = int(library.syscall(ctypes.c_long(NUMBERS[name]), *given))
+    result = int(library.syscall(ctypes.c_long(NUMBERS[name]), *words))
     if result < 0:
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number), name)
@@ -75,10 +75,10 @@ def call(name: str, *arguments: "int | bytes | ctypes.Array[ctypes.c_char] | Non
 
 def prctl(option: int, *arguments: "int | ctypes.Structure") -> int:
     """Call prctl(2), and return its result; raise :class:`OSError` if it fails."""
-    given = [ctypes.c_ulong(argument) if isinstance(argument, int) else ctypes.byref(argument) for argument in arguments]
-    given += [ctypes.c_ulong(0)] * (4 - len(given))
+    words = [ctypes.c_ulong(argument) if isinstance(argument, int) else ctypes.byref(argument) for argument in arguments]
+    words += [ctypes.c_ulong(0)] * (4 - len(words))
     library = ctypes.CDLL(None, use_errno=True)
-    result = int(library.prctl(ctypes.c_int(option), *given))
+    result = int(library.prctl(ctypes.c_int(option), *words))
     if result < 0:
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number), f"prctl {option}")

@@ -55,11 +55,11 @@ def own_user(account: str) -> SystemUser | None:
     if program is None:
         return None
     command = [program, "--system", "--user-group", "--no-create-home", "--home-dir", "/nonexistent"]
-    done = subprocess.run(
+    result = subprocess.run(
         [*command, "--shell", "/usr/sbin/nologin", name], capture_output=True, timeout=_SECONDS, check=False
     )
-    if done.returncode not in {0, 9}:  # 9: another server has made it meanwhile
-        reason = done.stderr.decode(errors="replace").strip().rpartition("\n")[2]
+    if result.returncode not in {0, 9}:  # 9: another server has made it meanwhile
+        reason = result.stderr.decode(errors="replace").strip().rpartition("\n")[2]
         raise EnvironmentProblem(f"The user {name} cannot be made: {reason}.", remedy="Make it, or give --no-jobs-users.")
     return named_user(name)
 
@@ -68,7 +68,7 @@ def runs_python(user: SystemUser, folder: Path) -> bool:
     """Return whether ``user`` can start this interpreter with Penstock's modules, and can enter ``folder``."""
     program = "import os, sys, penstock; sys.exit(not os.access(sys.argv[1], os.X_OK))"
     try:
-        done = subprocess.run(
+        result = subprocess.run(
             [sys.executable, "-P", "-c", program, str(folder)],
             cwd="/",
             user=user.uid,
@@ -81,7 +81,7 @@ def runs_python(user: SystemUser, folder: Path) -> bool:
         )
     except OSError:
         return False
-    return done.returncode == 0
+    return result.returncode == 0
 
 
 def nobody() -> SystemUser:

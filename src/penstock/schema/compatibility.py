@@ -60,7 +60,7 @@ class Conflict:
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> "Conflict":
         """Return the value that :meth:`to_json` wrote."""
-        rest = {key: item for key, item in value.items() if key not in {"version", "direction"}}
+        rest = {key: member for key, member in value.items() if key not in {"version", "direction"}}
         return cls(version=value["version"], direction=value["direction"], incompatibility=Incompatibility.from_json(rest))
 
     def __str__(self) -> str:

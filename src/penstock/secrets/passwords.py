@@ -26,24 +26,24 @@ class PasswordRules:
 
 def random_password(rules: PasswordRules) -> str:
     """Return a password from the system's generator. Raises :class:`InvalidSecretParameter` if the rules allow none."""
-    kinds = (
+    classes = (
         (rules.lowercase, string.ascii_lowercase),
         (rules.uppercase, string.ascii_uppercase),
         (rules.numbers, string.digits),
         (rules.punctuation, string.punctuation),
     )
-    left = [
+    remaining = [
         "".join(character for character in characters if character not in rules.excluded)
-        for included, characters in kinds
+        for included, characters in classes
         if included
     ]
-    required = left if rules.item else []
+    required = remaining if rules.item else []
     if not all(required):
         raise InvalidSecretParameter(
             "ExcludeCharacters leaves no character of a required kind.",
             remedy="Exclude the whole kind, or set RequireEachIncludedType to false.",
         )
-    letters = "".join(left) + (" " if rules.space and " " not in rules.excluded else "")
+    letters = "".join(remaining) + (" " if rules.space and " " not in rules.excluded else "")
     if not letters:
         raise InvalidSecretParameter("The rules exclude all characters.")
     if rules.length < len(required):

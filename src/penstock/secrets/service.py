@@ -181,12 +181,12 @@ class SecretsService:
             check_rules(rules)
 
         def change(secret: Secret) -> Secret:
-            known, moment = secret.rotation, self._now()
-            named = function or (known.function if known else None)
-            if named is None:
+            before, moment = secret.rotation, self._now()
+            arn = function or (before.function if before else None)
+            if arn is None:
                 raise InvalidSecretRequest("No Lambda rotation function ARN is associated with this secret.")
             begun = with_pending(secret, chosen, now=moment) if now else replace(secret, changed=moment)
-            rotation = replace(known, function=named, enabled=True) if known else Rotation(function=named)
+            rotation = replace(before, function=arn, enabled=True) if before else Rotation(function=arn)
             if rules is not None:
                 rotation = replace(rotation, rules=dict(rules), since=moment)
             return replace(begun, rotation=rotation)

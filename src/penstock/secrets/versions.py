@@ -47,9 +47,9 @@ def with_version(
                     f"secret {secret.arn}."
                 )
             return secret, version
-    wanted = frozenset(stages) if secret.versions else frozenset(stages) | {CURRENT}
-    created = SecretVersion(id=token, value=value, stages=wanted, created=now)
-    after = [*_without(secret.versions, wanted), created]
+    labels = frozenset(stages) if secret.versions else frozenset(stages) | {CURRENT}
+    created = SecretVersion(id=token, value=value, stages=labels, created=now)
+    after = [*_without(secret.versions, labels), created]
     _check_labels(secret, after)
     return replace(secret, versions=_trimmed(secret, after), changed=now), created
 
@@ -85,9 +85,9 @@ def with_stage_moved(secret: Secret, stage: str, *, remove_from: str | None, mov
     if move_to is None and remove_from is None:
         raise InvalidSecretParameter("You must provide RemoveFromVersionId, MoveToVersionId, or both.")
     holder = next((version for version in secret.versions if stage in version.stages), None)
-    for wanted in (remove_from, move_to):
-        if wanted is not None and all(version.id != wanted for version in secret.versions):
-            raise SecretNotFound(f"Secrets Manager can't find the specified secret version: {wanted}.")
+    for named_version in (remove_from, move_to):
+        if named_version is not None and all(version.id != named_version for version in secret.versions):
+            raise SecretNotFound(f"Secrets Manager can't find the specified secret version: {named_version}.")
     if holder is not None and holder.id == move_to:
         return secret
     if remove_from is not None and (holder is None or holder.id != remove_from):
@@ -101,10 +101,10 @@ def with_stage_moved(secret: Secret, stage: str, *, remove_from: str | None, mov
         raise InvalidSecretParameter(
             f"You can only move staging label {CURRENT} to a different secret version. It can't be completely removed."
         )
-    left = _without(secret.versions, frozenset({stage}))
+    versions = _without(secret.versions, frozenset({stage}))
     moved = [
         replace(secret_version, stages=secret_version.stages | {stage}) if secret_version.id == move_to else secret_version
-        for secret_version in left
+        for secret_version in versions
     ]
     _check_labels(secret, moved)
     return replace(secret, versions=tuple(moved), changed=now)
@@ -134,7 +134,7 @@ def find_version(secret: Secret, *, version_id: str | None, stage: str | None) -
 def _filled(
     versions: Sequence[SecretVersion], token: str, value: SecretValue, stages: frozenset[str]
 ) -> tuple[SecretVersion, ...]:
-    left = [
+    others = [
         version if version.id == token else moved
         for version, moved in zip(versions, _without(versions, stages), strict=True)
     ]
@@ -142,7 +142,7 @@ def _filled(
         replace(secret_version, value=value, stages=secret_version.stages | stages)
         if secret_version.id == token
         else secret_version
-        for secret_version in left
+        for secret_version in others
     )
 
 
@@ -153,14 +153,14 @@ def _check_labels(secret: Secret, versions: Sequence[SecretVersion]) -> None:
 
 def _without(versions: Sequence[SecretVersion], labels: frozenset[str]) -> list[SecretVersion]:
     """Return the versions without ``labels``; the one that loses AWSCURRENT becomes AWSPREVIOUS."""
-    left = []
+    others = []
     for version in versions:
         stages = version.stages - labels
         if CURRENT in labels:
             was_current = CURRENT in version.stages
             stages = stages | {PREVIOUS} if was_current and PREVIOUS not in labels else stages - {PREVIOUS}
-        left.append(replace(version, stages=stages))
-    return left
+        others.append(replace(version, stages=stages))
+    return others
 
 
 def _trimmed(secret: Secret, versions: Sequence[SecretVersion]) -> tuple[SecretVersion, ...]:

@@ -102,9 +102,9 @@ class SerdeConfig:
 
     def schema_name(self, topic: str, *, key: bool) -> str:
         """Return the schema's name for a topic's values, or keys. Raise :class:`InvalidInput` without a name and a topic."""
-        named = (self.key_schema if key else self.value_schema) or self.schema
-        if named:
-            return named
+        name = (self.key_schema if key else self.value_schema) or self.schema
+        if name:
+            return name
         if not topic:
             raise InvalidInput("No schema name: set schemaName, or call the serialiser with a context that has a topic.")
         return self.schema_name_of(topic, key)

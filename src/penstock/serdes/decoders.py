@@ -59,10 +59,10 @@ class PayloadDecoders:
         follows the id in a record header. Raise :class:`UnreadableSchema` if the schema cannot be used, or its format is not
         among those to read.
         """
-        wanted = self._formats if self._reader is None else (self._reader.data_format,)
-        if writer.data_format not in wanted:
+        formats = self._formats if self._reader is None else (self._reader.data_format,)
+        if writer.data_format not in formats:
             raise UnreadableSchema(
-                f"{what} is {writer.data_format}, and this deserialiser reads {' or '.join(sorted(wanted))}."
+                f"{what} is {writer.data_format}, and this deserialiser reads {' or '.join(sorted(formats))}."
             )
         match writer.data_format:
             case "AVRO":

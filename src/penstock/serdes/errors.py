@@ -87,8 +87,8 @@ class SerdeError(DataProblem):
         return self
 
     def _render(self, **parts: object) -> None:
-        known = ", ".join(f"{name} {value}" for name, value in parts.items() if value is not None)
-        self._places = (*self._places, known)
+        described = ", ".join(f"{name} {value}" for name, value in parts.items() if value is not None)
+        self._places = (*self._places, described)
         self.message = f"{self._plain} ({'; '.join(self._places)})"
 
 

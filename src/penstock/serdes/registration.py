@@ -99,13 +99,13 @@ Answer = tuple[UUID, str] | None
 Flow = Generator[Step, Answer, UUID]
 
 
-def registration(wanted: Registration, *, auto_register: bool) -> Flow:
+def registration(request: Registration, *, auto_register: bool) -> Flow:
     """Yield the steps from a definition to the id of an AVAILABLE version.
 
     Raise :class:`UnreadableSchema` if the version is FAILURE or stays PENDING too long, and :class:`NotFound` if the schema
     or version does not exist and ``auto_register`` is off. Other errors pass through.
     """
-    name = f"{wanted.registry}/{wanted.schema}"
+    name = f"{request.registry}/{request.schema}"
     new = False
     try:
         version_id, status = _version((yield Find()))
@@ -127,7 +127,7 @@ def registration(wanted: Registration, *, auto_register: bool) -> Flow:
             raise
     yield from _until_available(name, version_id, status)
     if new:
-        for key, value in wanted.metadata.items():
+        for key, value in request.metadata.items():
             yield PutMetadata(version_id, key, value)
     return version_id
 
@@ -154,19 +154,19 @@ def _version(answer: Answer) -> tuple[UUID, str]:
 
 
 def perform(
-    wanted: Registration,
+    request: Registration,
     registrar: Registrar,
     *,
     auto_register: bool,
     sleep: Callable[[float], None] = time.sleep,
 ) -> UUID:
     """Run :func:`registration` with ``registrar`` and return the version's id."""
-    flow = registration(wanted, auto_register=auto_register)
+    flow = registration(request, auto_register=auto_register)
     try:
         step = next(flow)
         while True:
             try:
-                answer = _ask(step, wanted, registrar, sleep)
+                answer = _ask(step, request, registrar, sleep)
             except PenstockError as error:
                 step = flow.throw(error)
             else:
@@ -176,8 +176,8 @@ def perform(
         return version_id
 
 
-def _ask(step: Step, wanted: Registration, registrar: Registrar, sleep: Callable[[float], None]) -> Answer:
-    place = (wanted.registry, wanted.schema, wanted.definition)
+def _ask(step: Step, request: Registration, registrar: Registrar, sleep: Callable[[float], None]) -> Answer:
+    place = (request.registry, request.schema, request.definition)
     match step:
         case Find():
             return registrar.find_version(*place)
@@ -186,10 +186,10 @@ def _ask(step: Step, wanted: Registration, registrar: Registrar, sleep: Callable
         case Create():
             return registrar.create_schema(
                 *place,
-                data_format=wanted.data_format,
-                compatibility=wanted.compatibility,
-                description=wanted.description,
-                tags=wanted.tags,
+                data_format=request.data_format,
+                compatibility=request.compatibility,
+                description=request.description,
+                tags=request.tags,
             )
         case Status(version_id):
             return version_id, registrar.version_status(version_id)

@@ -155,10 +155,10 @@ class RegistrySerializer:
         definition = self._definition
         if self._derive is not None:
             name = self._config.schema_name(topic, key=is_key)
-            known = self._derive.known(value, self._config.registry, name)
-            if known is None and not isinstance(self._derive, _OfMessages):
+            derived = self._derive.known(value, self._config.registry, name)
+            if derived is None and not isinstance(self._derive, _OfMessages):
                 return False
-            definition = definition_text(known) if known is not None else None
+            definition = definition_text(derived) if derived is not None else None
         key = (topic, is_key, definition)
         entry = self._entries.peek(key) if self._seconds is None else self._stale.peek(key)
         return entry is not None and self._clock() < entry.expires
@@ -297,7 +297,7 @@ class RegistrySerializer:
 
     def _registered(self, topic: str, name: str, definition: str) -> UUID:
         config = self._config
-        wanted = Registration(
+        registration = Registration(
             registry=config.registry,
             schema=name,
             definition=definition,
@@ -307,7 +307,7 @@ class RegistrySerializer:
             tags=config.tags,
             metadata={**({TRANSPORT_KEY: topic} if topic else {}), **config.metadata},
         )
-        return perform(wanted, self._source, auto_register=config.auto_register, sleep=self._sleep)
+        return perform(registration, self._source, auto_register=config.auto_register, sleep=self._sleep)
 
 
 def version_uuid(version_id: UUID | str) -> UUID:
@@ -359,7 +359,7 @@ class _OfMessages:
     covers_values = False
 
     def __init__(self) -> None:
-        self._known: OnceCache[Any, str] = OnceCache(1000)
+        self._definitions: OnceCache[Any, str] = OnceCache(1000)
 
     def known(self, value: Any, registry: str, schema: str) -> str | None:
         """Return the same as a call, which asks no registry."""
@@ -369,4 +369,4 @@ class _OfMessages:
         """Return the definition, or ``None`` for a value that is not a message."""
         from penstock.serdes.protobuf.encoder import definition_of, is_message  # noqa: PLC0415
 
-        return self._known.get(value.DESCRIPTOR, lambda: definition_of(value)) if is_message(value) else None
+        return self._definitions.get(value.DESCRIPTOR, lambda: definition_of(value)) if is_message(value) else None

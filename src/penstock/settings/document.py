@@ -68,27 +68,27 @@ class Section:
         self._line = node.start_mark.line + 1
         self._entries: dict[str, yaml.Node] = {}
         self._lines: dict[str, int] = {}
-        self._known: set[str] = set()
+        self._keys: set[str] = set()
         for key, value in node.value:
             if not isinstance(key, yaml.ScalarNode):
-                raise self._wrong(key.start_mark.line + 1, "a key must be a plain word")
+                raise self._error(key.start_mark.line + 1, "a key must be a plain word")
             name = str(key.value)
             if name in self._entries:
-                raise self._wrong(
+                raise self._error(
                     key.start_mark.line + 1, f"'{path}{name}' is given twice (first in line {self._lines[name]})"
                 )
             self._entries[name] = value
             self._lines[name] = key.start_mark.line + 1
 
-    def _wrong(self, line: int, problem: str, remedy: str | None = None) -> InvalidInput:
+    def _error(self, line: int, problem: str, remedy: str | None = None) -> InvalidInput:
         return InvalidInput(f"{self._origin}:{line}: {problem}.", remedy=remedy)
 
     def fault(self, problem: str, *, key: str | None = None, remedy: str | None = None) -> InvalidInput:
         """Return the error for ``problem`` at ``key``, or at the section itself."""
-        return self._wrong(self._lines.get(key or "", self._line), problem, remedy)
+        return self._error(self._lines.get(key or "", self._line), problem, remedy)
 
     def _take(self, names: tuple[str, ...]) -> tuple[str, yaml.Node] | None:
-        self._known.update(names)
+        self._keys.update(names)
         present = [name for name in names if name in self._entries]
         if len(present) > 1:
             raise self.fault(f"'{present[0]}' and '{present[1]}' mean the same", key=present[1], remedy="Keep one of them.")
@@ -109,10 +109,10 @@ class Section:
 
     def text(self, *names: str) -> str | None:
         """Return a scalar as text, with variables replaced; None if it is missing."""
-        taken = self._take(names)
-        if taken is None:
+        entry = self._take(names)
+        if entry is None:
             return None
-        name, node = taken
+        name, node = entry
         if not isinstance(node, yaml.ScalarNode):
             raise self.fault(f"'{self._path}{name}' must be one value", key=name)
         return self._filled(name, str(node.value))
@@ -150,7 +150,7 @@ class Section:
         if not re.fullmatch(r"-?\d[\d_]*", value) or not minimum <= int(value) <= maximum:
             raise self.fault(
                 f"'{self._path}{names[0]}' is '{value}', not a whole number from {minimum:,} to {maximum:,}",
-                key=self._given(names),
+                key=self._written(names),
             )
         return int(value)
 
@@ -164,7 +164,7 @@ class Section:
         except ValueError:
             number = -1.0
         if not 0 <= number <= 1:
-            raise self.fault(f"'{self._path}{names[0]}' is '{value}', not a number from 0 to 1", key=self._given(names))
+            raise self.fault(f"'{self._path}{names[0]}' is '{value}', not a number from 0 to 1", key=self._written(names))
         return number
 
     def boolean(self, *names: str) -> bool | None:
@@ -173,7 +173,7 @@ class Section:
         if value is None:
             return None
         if value.lower() not in _BOOLEANS:
-            raise self.fault(f"'{self._path}{names[0]}' is '{value}', not true or false", key=self._given(names))
+            raise self.fault(f"'{self._path}{names[0]}' is '{value}', not true or false", key=self._written(names))
         return _BOOLEANS[value.lower()]
 
     def choice(self, choices: tuple[_Choice, ...], *names: str) -> _Choice | None:
@@ -184,43 +184,45 @@ class Section:
         match = [choice for choice in choices if choice.lower() == value.lower()]
         if not match:
             raise self.fault(
-                f"'{self._path}{names[0]}' is '{value}'; it can be {', '.join(choices)}", key=self._given(names)
+                f"'{self._path}{names[0]}' is '{value}'; it can be {', '.join(choices)}", key=self._written(names)
             )
         return match[0]
 
     def texts(self, *names: str) -> tuple[str, ...]:
         """Return a list of words, or one word as a list."""
-        taken = self._take(names)
-        if taken is None:
+        entry = self._take(names)
+        if entry is None:
             return ()
-        name, node = taken
+        name, node = entry
         nodes = node.value if isinstance(node, yaml.SequenceNode) else [node]
-        if not all(isinstance(item, yaml.ScalarNode) for item in nodes):
+        if not all(isinstance(element, yaml.ScalarNode) for element in nodes):
             raise self.fault(f"'{self._path}{name}' must be a list of words", key=name)
-        return tuple(self._filled(name, str(item.value)) for item in nodes)
+        return tuple(self._filled(name, str(element.value)) for element in nodes)
 
     def sections(self, *names: str) -> "list[Section]":
         """Return the mappings of a list; empty if it is missing."""
-        taken = self._take(names)
-        if taken is None:
+        entry = self._take(names)
+        if entry is None:
             return []
-        name, node = taken
-        if not isinstance(node, yaml.SequenceNode) or not all(isinstance(item, yaml.MappingNode) for item in node.value):
+        name, node = entry
+        if not isinstance(node, yaml.SequenceNode) or not all(
+            isinstance(element, yaml.MappingNode) for element in node.value
+        ):
             raise self.fault(f"'{self._path}{name}' must be a list of mappings", key=name)
         return [
-            Section(item, path=f"{self._path}{name}[{index}].", origin=self._origin, environment=self._environment)
-            for index, item in enumerate(node.value)
+            Section(element, path=f"{self._path}{name}[{index}].", origin=self._origin, environment=self._environment)
+            for index, element in enumerate(node.value)
         ]
 
     def plain(self, *names: str) -> Any:
         """Return the value as YAML reads it (mappings, lists, numbers, texts), without variables; None if missing."""
-        taken = self._take(names)
-        if taken is None:
+        entry = self._take(names)
+        if entry is None:
             return None
         try:
-            return yaml.SafeLoader.construct_document(yaml.SafeLoader(""), taken[1])
+            return yaml.SafeLoader.construct_document(yaml.SafeLoader(""), entry[1])
         except yaml.YAMLError as error:
-            raise self.fault(f"'{self._path}{taken[0]}' cannot be read: {error}", key=taken[0]) from None
+            raise self.fault(f"'{self._path}{entry[0]}' cannot be read: {error}", key=entry[0]) from None
 
     def mapping(self, *names: str) -> dict[str, str]:
         """Return a mapping of words to words; empty if it is missing."""
@@ -229,10 +231,10 @@ class Section:
 
     def section(self, *names: str) -> "Section | None":
         """Return a mapping inside this one; None if it is missing."""
-        taken = self._take(names)
-        if taken is None:
+        entry = self._take(names)
+        if entry is None:
             return None
-        name, node = taken
+        name, node = entry
         if not isinstance(node, yaml.MappingNode):
             raise self.fault(f"'{self._path}{name}' must be a mapping", key=name)
         return Section(node, path=f"{self._path}{name}.", origin=self._origin, environment=self._environment)
@@ -247,14 +249,14 @@ class Section:
     def done(self) -> None:
         """Refuse keys that were never read."""
         for name in self._entries:
-            if name not in self._known:
-                near = difflib.get_close_matches(name, sorted(self._known), n=1, cutoff=0.6)
-                known = ", ".join(sorted(self._known))
+            if name not in self._keys:
+                near = difflib.get_close_matches(name, sorted(self._keys), n=1, cutoff=0.6)
+                keys = ", ".join(sorted(self._keys))
                 raise self.fault(
                     f"'{self._path}{name}' is not known here",
                     key=name,
-                    remedy=f"Did you mean '{near[0]}'?" if near else f"Known keys: {known}.",
+                    remedy=f"Did you mean '{near[0]}'?" if near else f"Known keys: {keys}.",
                 )
 
-    def _given(self, names: tuple[str, ...]) -> str:
+    def _written(self, names: tuple[str, ...]) -> str:
         return next((name for name in names if name in self._entries), names[0])

@@ -269,8 +269,8 @@ class Home:
         """Return the stored configuration. Raises :class:`InvalidInput` if it is missing or cannot be read."""
         try:
             raw = json.loads(self.config_file.read_text())
-            known = {field.name for field in fields(PlatformConfig)}
-            config = PlatformConfig(**{key: value for key, value in raw.items() if key in known})
+            names = {field.name for field in fields(PlatformConfig)}
+            config = PlatformConfig(**{key: value for key, value in raw.items() if key in names})
             _check_types(config)
             return config
         except FileNotFoundError:
@@ -342,8 +342,8 @@ def _make_private(path: Path, *, closed_too: bool = False) -> None:
         if status.st_uid != os.getuid() or not (folder or stat.S_ISREG(status.st_mode)):
             return
         if folder and (closed_too or stat.S_IMODE(status.st_mode) & PRIVATE_UMASK):
-            for item in path.iterdir():
-                _make_private(item, closed_too=closed_too)
+            for entry in path.iterdir():
+                _make_private(entry, closed_too=closed_too)
         # The folder's own mode is changed last: it shows that its contents are done.
         if stat.S_IMODE(status.st_mode) & PRIVATE_UMASK:
             path.chmod(stat.S_IMODE(status.st_mode) & ~PRIVATE_UMASK)
@@ -362,14 +362,14 @@ _KINDS: dict[object, str] = {
 
 
 def _check_types(config: PlatformConfig) -> None:
-    for item in fields(config):
-        value = getattr(config, item.name)
-        field_type = get_origin(item.type) or item.type
+    for member in fields(config):
+        value = getattr(config, member.name)
+        field_type = get_origin(member.type) or member.type
         if type(value) is not field_type and not (field_type is float and type(value) is int):
-            raise TypeError(f"{item.name} is {value!r} and must be {_KINDS[field_type]}")
-        if item.name.endswith("_port") and not (0 < value < 65536 or value == item.default):
-            raise ValueError(f"{item.name} is {value}, which is not a port")
+            raise TypeError(f"{member.name} is {value!r} and must be {_KINDS[field_type]}")
+        if member.name.endswith("_port") and not (0 < value < 65536 or value == member.default):
+            raise ValueError(f"{member.name} is {value}, which is not a port")
         if field_type in {int, float} and value < 0:
-            raise ValueError(f"{item.name} is {value}, which is below 0")
+            raise ValueError(f"{member.name} is {value}, which is below 0")
     if not all(type(file) is str for file in config.oidc_keys.values()):
         raise TypeError("oidc_keys must name a file for each issuer")

@@ -41,7 +41,7 @@ class PostgresServer:
     def __init__(self, folder: Path, password: str) -> None:
         self._folder = folder
         self._password = password
-        self._made = 0
+        self._databases = 0
         (self._port,) = free_ports(1)
         self._process = self._start()
 
@@ -72,8 +72,8 @@ class PostgresServer:
 
     def new_database(self, template: str = "template1") -> str:
         """Create a copy of ``template``, to which no client may be connected. Return its store URL."""
-        self._made += 1
-        name = f"test_{self._made}"
+        self._databases += 1
+        name = f"test_{self._databases}"
         admin = Database(self.url("postgres"))
         try:
             with admin.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:

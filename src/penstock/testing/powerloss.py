@@ -32,7 +32,7 @@ class ForgetfulDisk:
         self._root = root.resolve()
         self._notes = notes
         self._lock = threading.Lock()
-        self._held: dict[int, int] = {}
+        self._descriptors: dict[int, int] = {}
         self._number = 0
         notes.mkdir(parents=True)
         self._write({"root": self._root.stat().st_ino})
@@ -81,7 +81,7 @@ class ForgetfulDisk:
             descriptor = os.open(path, os.O_RDONLY)
         except OSError:
             return False
-        if self._held.setdefault(os.fstat(descriptor).st_ino, descriptor) != descriptor:
+        if self._descriptors.setdefault(os.fstat(descriptor).st_ino, descriptor) != descriptor:
             os.close(descriptor)
         return True
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.functions.kafka.mapping import wanted_pollers
+from penstock.functions.kafka.mapping import target_pollers
 from penstock.functions.kinesis.mapping import dispatcher_of
 
 
@@ -24,7 +24,7 @@ from penstock.functions.kinesis.mapping import dispatcher_of
     ],
 )
 def test_pollers_follow_the_lag(lag: int, now: int, partitions: int, low: int, expected: int) -> None:
-    assert wanted_pollers(lag, batch_size=100, now=now, bounds=(1, 4), partitions=partitions, low_looks=low) == expected
+    assert target_pollers(lag, batch_size=100, now=now, bounds=(1, 4), partitions=partitions, low_looks=low) == expected
 
 
 @given(
@@ -36,7 +36,7 @@ def test_pollers_follow_the_lag(lag: int, now: int, partitions: int, low: int, e
     low=st.integers(0, 5),
 )
 def test_pollers_stay_within_their_bounds(*, lag: int, now: int, least: int, more: int, partitions: int, low: int) -> None:
-    expected = wanted_pollers(
+    expected = target_pollers(
         lag, batch_size=10, now=now, bounds=(least, least + more), partitions=partitions, low_looks=low
     )
     assert expected >= min(least, now) or expected >= least

@@ -81,7 +81,7 @@ def test_examples_are_valid_for_both(name: str, monkeypatch: pytest.MonkeyPatch)
     done = Section.done
 
     def noting(section: Section) -> None:
-        known.setdefault(section._path, set()).update(section._known)
+        known.setdefault(section._path, set()).update(section._keys)
         done(section)
 
     monkeypatch.setattr(Section, "done", noting)

@@ -62,8 +62,8 @@ def create_command(
         "ExecutionProperty": {"MaxConcurrentRuns": capacity["max_concurrent_runs"]},
         "GlueVersion": capacity["glue_version"],
     }
-    named = {"Timeout": "timeout", "WorkerType": "worker_type", "NumberOfWorkers": "workers"}
-    settings |= {member: capacity[option] for member, option in named.items() if capacity[option] is not None}
+    members = {"Timeout": "timeout", "WorkerType": "worker_type", "NumberOfWorkers": "workers"}
+    settings |= {member: capacity[option] for member, option in members.items() if capacity[option] is not None}
     if replace and name in _names():
         _ask("update_job", f"job {name}", JobName=name, JobUpdate=settings)
         click.echo(f"Job {name} is changed.")
@@ -192,11 +192,11 @@ def _ask(operation: str, what: str, **request: Any) -> Mapping[str, Any]:
 def _all(operation: str, member: str, what: str) -> list[Any]:
     client = open_client("glue")
     with translated_errors(client, what):
-        return [item for page in client.get_paginator(operation).paginate() for item in page[member]]
+        return [entry for page in client.get_paginator(operation).paginate() for entry in page[member]]
 
 
 def _names() -> set[str]:
-    return {item["Name"] for item in _all("get_jobs", "Jobs", "the jobs")}
+    return {job["Name"] for job in _all("get_jobs", "Jobs", "the jobs")}
 
 
 def _location(script: str) -> str:

@@ -73,9 +73,11 @@ def command(home: Path | None, as_json: bool) -> None:
 
 
 def _ask(part: Part, state: PlatformState | None) -> PartStatus:
-    known = next((part_state for part_state in state.parts if part_state.name == part.service.name), None) if state else None
-    healthy, problem = False, known.problem if known else None
-    if known is not None:
+    state_of_part = (
+        next((part_state for part_state in state.parts if part_state.name == part.service.name), None) if state else None
+    )
+    healthy, problem = False, state_of_part.problem if state_of_part else None
+    if state_of_part is not None:
         try:
             healthy = part.service.is_ready()
         except EnvironmentProblem as error:
@@ -86,9 +88,9 @@ def _ask(part: Part, state: PlatformState | None) -> PartStatus:
         address=part.address,
         healthy=healthy,
         problem=problem,
-        pid=known.pid if known else None,
-        restarts=known.restarts if known else 0,
-        start_seconds=known.start_seconds if known else None,
+        pid=state_of_part.pid if state_of_part else None,
+        restarts=state_of_part.restarts if state_of_part else 0,
+        start_seconds=state_of_part.start_seconds if state_of_part else None,
     )
 
 

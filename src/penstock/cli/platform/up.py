@@ -116,7 +116,7 @@ def command(  # noqa: PLR0917 - click passes options by name
     keeps in memory for seconds.
     """
     place = home_at(home)
-    given = {
+    options = {
         "server_port": server_port,
         "s3_port": s3_port,
         "kafka_port": kafka_port,
@@ -126,17 +126,17 @@ def command(  # noqa: PLR0917 - click passes options by name
         "allowed_hosts": ",".join(remembered["allowed_host"]) or None,
         "oidc_keys": _issuers(oidc_keys, forget=no_oidc_keys),
     }
-    if given["tls_certificate"] and given["tls"] is None:
-        given["tls"] = True
+    if options["tls_certificate"] and options["tls"] is None:
+        options["tls"] = True
     config = _configuration(
-        place, {**_forgotten(given), **{name: value for name, value in given.items() if value is not None}}
+        place, {**_forgotten(options), **{name: value for name, value in options.items() if value is not None}}
     )
     _check_listening(config)
     find_java(os.environ)
     fetch_shown(["kafka"], cache=cache_folder(os.environ))
     if detach:
         flags = [*(["--no-auth"] if no_auth else []), *(["--new-key"] if new_key else [])]
-        _detach(place, [*_options(given), f"--workers={workers}", *flags])
+        _detach(place, [*_options(options), f"--workers={workers}", *flags])
     else:
         config = config.with_new_key() if new_key else config
         _foreground(Platform(place, config, workers=workers, signed=not no_auth, report=_report))

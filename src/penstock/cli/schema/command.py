@@ -94,7 +94,7 @@ def _check(file: Path, options: dict[str, Any]) -> tuple[CheckedDefinition, "Tri
         data_format=options["data_format"],
         mode=CompatibilityMode(options["mode"]) if options["mode"] else None,
         rules=RULES[options["rules"]],
-        references=[read_reference(item) for item in options["references"]],
+        references=[read_reference(reference) for reference in options["references"]],
     )
     return checked, _try_topic(client, checked, options) if options["against_topic"] else None
 
@@ -118,7 +118,7 @@ def _try_topic(client: RegistryClient, checked: CheckedDefinition, options: dict
         SchemaText(
             definition=checked.parsed.text,
             data_format=checked.parsed.data_format,
-            references=tuple(read_reference(item) for item in options["references"]),
+            references=tuple(read_reference(reference) for reference in options["references"]),
         ),
         client,
         confluent=ConfluentClient(url, user_info=options["schema_registry_user_info"]) if url else None,

@@ -68,26 +68,26 @@ class _Definition:
 def _compare(old: str, new: str, options: dict[str, Any]) -> Any:
     if old == new == "-":
         raise InvalidInput("Only one side can be standard input.")
-    named = [names_version(argument) for argument in (old, new)]
-    client = RegistryClient(region=options["region"], endpoint_url=options["endpoint_url"]) if any(named) else None
+    are_versions = [names_version(argument) for argument in (old, new)]
+    client = RegistryClient(region=options["region"], endpoint_url=options["endpoint_url"]) if any(are_versions) else None
     read = [
         _registered(client, argument, options) if client is not None and is_version else _in_file(argument)
-        for argument, is_version in zip((old, new), named, strict=True)
+        for argument, is_version in zip((old, new), are_versions, strict=True)
     ]
     data_format = _format(read, options["data_format"])
-    references = [read_reference(item) for item in options["references"]]
-    sides = [_parsed(item, data_format, references) for item in read]
+    references = [read_reference(definition) for definition in options["references"]]
+    sides = [_parsed(definition, data_format, references) for definition in read]
     return sides, compare(sides[0].parsed, sides[1].parsed, RULES[options["rules"]])
 
 
-def _registered(client: RegistryClient, wanted: str, options: dict[str, Any]) -> _Definition:
+def _registered(client: RegistryClient, version_text: str, options: dict[str, Any]) -> _Definition:
     schema = options["schema_name"]
-    if schema is None and "-" not in wanted:
+    if schema is None and "-" not in version_text:
         raise InvalidInput(
-            f"'{wanted}' is a version, but its schema is not given.",
-            remedy=f"Add --schema-name, or write ./{wanted} for a file of that name.",
+            f"'{version_text}' is a version, but its schema is not given.",
+            remedy=f"Add --schema-name, or write ./{version_text} for a file of that name.",
         )
-    version = find_version(client, options["registry_name"], schema or "", wanted, available_only=False)
+    version = find_version(client, options["registry_name"], schema or "", version_text, available_only=False)
     refused = "" if version.status == "AVAILABLE" else f" ({version.status})"
     return _Definition(
         name=f"{version.registry_name}/{version.schema_name} version {version.number}{refused}",
@@ -103,27 +103,27 @@ def _in_file(argument: str) -> _Definition:
     )
 
 
-def _format(sides: Sequence[_Definition], wanted: str | None) -> str:
+def _format(sides: Sequence[_Definition], requested: str | None) -> str:
     """Return the format: a version's, else --data-format, else by the files' names."""
     registered = [side.data_format for side in sides if side.version is not None]
-    if wanted is not None and any(known != wanted for known in registered):
-        raise InvalidInput(f"The registered version is {registered[0]}, not {wanted}.", remedy="Omit --data-format.")
+    if requested is not None and any(chosen != requested for chosen in registered):
+        raise InvalidInput(f"The registered version is {registered[0]}, not {requested}.", remedy="Omit --data-format.")
     if registered and len(set(registered)) > 1:
         raise InvalidInput(f"One version is {registered[0]}, the other {registered[1]}: they cannot be compared.")
-    named = {side.data_format: side.name for side in sides if side.data_format}
-    if not registered and wanted is None and len(named) > 1:
-        formats = " and ".join(f"{name} is {data_format}" for data_format, name in named.items())
+    names_by_format = {side.data_format: side.name for side in sides if side.data_format}
+    if not registered and requested is None and len(names_by_format) > 1:
+        formats = " and ".join(f"{name} is {data_format}" for data_format, name in names_by_format.items())
         raise InvalidInput(
             f"By their names {formats}: they cannot be compared.",
             remedy=f"If a name is wrong, give --data-format {', '.join(sorted(FORMATS))}.",
         )
-    known = registered[0] if registered else wanted or next(iter(named), None)
-    if known is None:
+    chosen = registered[0] if registered else requested or next(iter(names_by_format), None)
+    if chosen is None:
         raise InvalidInput(
             f"The format of {sides[0].name} is not clear from its name.",
             remedy=f"Give --data-format {', '.join(sorted(FORMATS))}.",
         )
-    return known
+    return chosen
 
 
 def _parsed(side: _Definition, data_format: str, references: Sequence[ReferencedText]) -> DiffSide:

@@ -57,8 +57,8 @@ def diff_text(sides: Sequence[DiffSide], differences: SchemaDiff, *, context: in
     lines.append(f"{count} change{'' if count == 1 else 's'} from {old.name} to {new.name}. {_verdict(differences)}")
     for change in differences.changes:
         lines.extend(map(_shown, _change(change)))
-    for item in differences.elsewhere:
-        lines.append(_shown(f"  {item.direction}, by several changes together: {item.incompatibility}"))
+    for broken in differences.elsewhere:
+        lines.append(_shown(f"  {broken.direction}, by several changes together: {broken.incompatibility}"))
     return "\n".join(lines)
 
 

@@ -40,11 +40,11 @@ def _bytes(file: Path) -> bytes:
         return opened.read(_MAX_BYTES + 1)
 
 
-def read_reference(item: str) -> ReferencedText:
+def read_reference(option: str) -> ReferencedText:
     """Return the definition of an option NAME=FILE."""
-    name, equals, file = item.partition("=")
+    name, equals, file = option.partition("=")
     if not name or not equals or not file:
-        raise InvalidInput(f"--reference '{item[:200]}' does not have the form NAME=FILE.")
+        raise InvalidInput(f"--reference '{option[:200]}' does not have the form NAME=FILE.")
     return ReferencedText(name=name, text=read_definition(Path(file)))
 
 

@@ -97,10 +97,10 @@ def _trial(trial: "Trial") -> Iterator[str]:
 
 
 def _breakages(items: "Iterable[Breakage]") -> Iterator[str]:
-    for item in items:
-        yield f"  {item.count} written with {item.writer}: {item.reason}: {item.message}"
-        for partition, places in groupby(item.places, key=lambda place: place[0]):
+    for breakage in items:
+        yield f"  {breakage.count} written with {breakage.writer}: {breakage.reason}: {breakage.message}"
+        for partition, places in groupby(breakage.places, key=lambda place: place[0]):
             offsets = ", ".join(str(offset) for _, offset in places)
             yield f"    partition {partition}, offset {offsets}"
-        if item.count > len(item.places):
-            yield f"    and {item.count - len(item.places)} more"
+        if breakage.count > len(breakage.places):
+            yield f"    and {breakage.count - len(breakage.places)} more"

@@ -43,9 +43,9 @@ def command() -> None:
 @click.option("--since", default="", metavar="TIME", help="Only from this time on, such as 2026-11-22T06:00:00Z.")
 @click.option("--count", type=click.IntRange(1, 10_000), default=50, show_default=True)
 @click.option("--json", "as_json", is_flag=True, help="Print CloudTrail records, one a line.")
-def list_command(*, home: Path | None, count: int, as_json: bool, decision: str | None, **wanted: str) -> None:
+def list_command(*, home: Path | None, count: int, as_json: bool, decision: str | None, **filters: str) -> None:
     """Show decisions, newest first."""
-    events = matching(_folder(home), Wanted(decision=decision or "", **wanted), count)
+    events = matching(_folder(home), Wanted(decision=decision or "", **filters), count)
     for record in events:
         click.echo(orjson.dumps(record) if as_json else _line(record))
 
@@ -118,15 +118,15 @@ def _to_topic(folder: Path, topic: str, options: dict[str, Any]) -> int:
 def _export(folder: Path, target: str, send: Callable[[list[bytes]], None]) -> int:
     """Send the records that ``target`` does not have yet, and store the position in the log's folder."""
     place = folder / "exported.json"
-    known: dict[str, dict[str, int]] = orjson.loads(place.read_bytes()) if place.exists() else {}
-    position = known.setdefault(target, {})
+    progress: dict[str, dict[str, int]] = orjson.loads(place.read_bytes()) if place.exists() else {}
+    position = progress.setdefault(target, {})
     total = 0
     for batch in _batches(unexported(folder, position)):
         send([line for line, _, _ in batch])
         position.update({name: end for _, name, end in batch})
         total += len(batch)
         with durable.writing(place) as output:
-            output.write(orjson.dumps(known))
+            output.write(orjson.dumps(progress))
     return total
 
 

@@ -14,79 +14,66 @@ from penstock.settings.jobs import JobsSettings
 
 __all__ = ["jobs_options", "jobs_settings"]
 
-_OPTIONS: tuple[tuple[str, dict[str, Any]], ...] = (
-    ("--jobs/--no-jobs", {"default": False, "show_default": True, "help": "Run Glue's jobs, each in a sandbox."}),
-    ("--jobs-master", {"default": "local[*]", "show_default": True, "help": "Spark's master for jobs."}),
-    (
-        "--jobs-at-once",
-        {"type": click.IntRange(1, 1000), "default": 4, "show_default": True, "help": "Job runs with a process at once."},
+jobs_options = option_group(
+    click.option("--jobs/--no-jobs", default=False, show_default=True, help="Run Glue's jobs, each in a sandbox."),
+    click.option("--jobs-master", default="local[*]", show_default=True, help="Spark's master for jobs."),
+    click.option(
+        "--jobs-at-once", type=click.IntRange(1, 1000), default=4, show_default=True, help="Job runs with a process at once."
     ),
-    (
+    click.option(
         "--jobs-environment",
-        {
-            "multiple": True,
-            "envvar": "PENSTOCK_JOBS_ENVIRONMENT",
-            "metavar": "NAME",
-            "help": "Variable of this process that jobs inherit. Repeatable.",
-        },
+        multiple=True,
+        envvar="PENSTOCK_JOBS_ENVIRONMENT",
+        metavar="NAME",
+        help="Variable of this process that jobs inherit. Repeatable.",
     ),
-    (
+    click.option(
         "--jobs-connect",
-        {
-            "type": click.IntRange(1, 65535),
-            "multiple": True,
-            "metavar": "PORT",
-            "help": "TCP port that jobs may connect to, beside the server's, the S3 endpoint's and those of their "
-            "connections. Repeatable.",
-        },
+        type=click.IntRange(1, 65535),
+        multiple=True,
+        metavar="PORT",
+        help="TCP port that jobs may connect to, beside the server's, the S3 endpoint's and those of their "
+        "connections. Repeatable.",
     ),
-    (
-        "--jobs-read",
-        {"type": PATH, "multiple": True, "help": "File or folder of this machine that jobs may read. Repeatable."},
+    click.option(
+        "--jobs-read", type=PATH, multiple=True, help="File or folder of this machine that jobs may read. Repeatable."
     ),
-    (
+    click.option(
         "--jobs-python-index",
-        {
-            "envvar": "PENSTOCK_JOBS_PYTHON_INDEX",
-            "metavar": "URL|default",
-            "help": "Index from which --additional-python-modules of jobs are installed, 'default' for that of "
-            "PIP_INDEX_URL or pip's own. [default: none, so that jobs use wheels in the lake only]",
-        },
+        envvar="PENSTOCK_JOBS_PYTHON_INDEX",
+        metavar="URL|default",
+        help="Index from which --additional-python-modules of jobs are installed, 'default' for that of "
+        "PIP_INDEX_URL or pip's own. [default: none, so that jobs use wheels in the lake only]",
     ),
-    (
+    click.option(
         "--jobs-user",
-        {
-            "multiple": True,
-            "metavar": "ACCOUNT=NAME",
-            "help": "System user of an account's jobs; needs root. Repeatable. [one is made for each account]",
-        },
+        multiple=True,
+        metavar="ACCOUNT=NAME",
+        help="System user of an account's jobs; needs root. Repeatable. [one is made for each account]",
     ),
-    (
+    click.option(
         "--jobs-users/--no-jobs-users",
-        {"default": True, "help": "Let jobs of each account be a system user of its own, where this process is root."},
+        default=True,
+        help="Let jobs of each account be a system user of its own, where this process is root.",
     ),
-    (
+    click.option(
         "--jobs-scratch",
-        {"type": PATH, "default": "/var/tmp", "show_default": True, "help": "Parent folder of the files of such users."},  # noqa: S108
+        type=PATH,
+        default="/var/tmp",  # noqa: S108
+        show_default=True,
+        help="Parent folder of the files of such users.",
     ),
-    (
+    click.option(
         "--jobs-lake-folder",
-        {
-            "is_flag": True,
-            "help": "Without an S3 endpoint, give jobs the lake's folder, whatever their roles; for one account.",
-        },
+        is_flag=True,
+        help="Without an S3 endpoint, give jobs the lake's folder, whatever their roles; for one account.",
     ),
-    (
+    click.option(
         "--jobs-without-sandbox",
-        {
-            "is_flag": True,
-            "help": "Where this machine has neither a sandbox nor system users, give jobs this user's rights.",
-        },
+        is_flag=True,
+        help="Where this machine has neither a sandbox nor system users, give jobs this user's rights.",
     ),
 )
-
-
-jobs_options = option_group(*(click.option(name, **about) for name, about in _OPTIONS))
 """The options that :func:`jobs_settings` reads."""
 
 

@@ -77,10 +77,12 @@ def rotate_key(home: Path | None, store_url: str | None, master_key_file: Path |
 
     path = _file(home, master_key_file)
     with _stores(home, store_url) as databases:
-        done = rotate(path, databases)
-    if done.finished:
+        rotation = rotate(path, databases)
+    if rotation.finished:
         click.echo("An earlier rotation was not complete: this one finished it.")
-    click.echo(f"{done.values:,} values sealed with master key {done.key}. Back {path} up; it has the older keys too.")
+    click.echo(
+        f"{rotation.values:,} values sealed with master key {rotation.key}. Back {path} up; it has the older keys too."
+    )
 
 
 @command.command("forget")

@@ -180,8 +180,8 @@ def _line(report: PartitionReport) -> str:
     if report.done == "planned":
         return f"{where}: {before} would be compacted."
     after = f"{report.files_after:,} files, {_size(report.bytes_after or 0)}"
-    kept = "old files deleted" if report.done == "deleted" else "old files kept for the grace time"
-    return f"{where}: {before} to {after}; {kept}."
+    old_files = "old files deleted" if report.done == "deleted" else "old files kept for the grace time"
+    return f"{where}: {before} to {after}; {old_files}."
 
 
 def _size(count: int) -> str:

@@ -235,8 +235,8 @@ def _process_environment(
 @click.option("--with-s3", is_flag=True, help="Fetch the connector to an S3 endpoint, too.")
 def fetch_command(formats: str, with_s3: bool) -> None:
     """Fetch what a job's process reads of the cache, which it may not write."""
-    named = datalake_formats(["--datalake-formats", formats] if formats else [])
-    groups = ("spark", "postgresql", "msk-iam", *datalake_groups(named), *(["s3a"] if with_s3 else []))
+    job_formats = datalake_formats(["--datalake-formats", formats] if formats else [])
+    groups = ("spark", "postgresql", "msk-iam", *datalake_groups(job_formats), *(["s3a"] if with_s3 else []))
     fetch_shown(groups, cache=cache_folder(os.environ))
 
 
@@ -254,10 +254,10 @@ def _modules(arguments: Sequence[str], lake: Path | None, master: str) -> list[s
 
     The server has installed those of a run that it supervises.
     """
-    wanted = parse_modules(",".join(values_of(arguments, MODULES)))
+    modules = parse_modules(",".join(values_of(arguments, MODULES)))
     for name in values_of(arguments, INSTALLER_OPTION):
         check_installer_option(name)
-    if not wanted or _SUPERVISED in os.environ:
+    if not modules or _SUPERVISED in os.environ:
         return []
     if not is_local(master):
         raise InvalidInput(f"{MODULES} is not served on a cluster.", remedy="Give the modules as --extra-py-files.")
@@ -268,10 +268,10 @@ def _modules(arguments: Sequence[str], lake: Path | None, master: str) -> list[s
         environment=os.environ,
     )
     with tempfile.TemporaryDirectory(prefix="penstock-wheels-") as staging:
-        wheels = [Path(staging, PurePosixPath(wheel).name) for wheel in wanted.wheels]
-        copies = [{"from": name, "to": wheel.name} for name, wheel in zip(wanted.wheels, wheels, strict=True)]
+        wheels = [Path(staging, PurePosixPath(wheel).name) for wheel in modules.wheels]
+        copies = [{"from": name, "to": wheel.name} for name, wheel in zip(modules.wheels, wheels, strict=True)]
         fetch(copies, Path(staging), {**os.environ, **({} if lake is None else {LAKE: str(lake.absolute())})})
-        folder, lock = environments.of(wanted, wheels)
+        folder, lock = environments.of(modules, wheels)
     os.set_inheritable(lock, True)  # held for as long as the script runs
     return [str(folder)]
 
@@ -291,7 +291,7 @@ def _catalog(environment: Mapping[str, str], lake: Path | None, bucket: str | No
 
 def _check(script: Path, arguments: Sequence[str]) -> None:
     """Refuse a script that cannot succeed, and warn of what it may reach; before Spark, which takes seconds to start."""
-    extra = [name for item in values_of(arguments, "--extra-py-files") for name in item.split(",")]
+    extra = [name for files in values_of(arguments, "--extra-py-files") for name in files.split(",")]
     if script.suffix.lower() == ".ipynb":
         raise InvalidInput(
             f"{script} is a notebook, and a job is a script.", remedy="Export it: jupyter nbconvert --to script."
@@ -336,20 +336,20 @@ def bookmark_command(job: str, reset: bool, run_id: str | None, home: Path | Non
 
     The server keeps the bookmarks of jobs that it has started: 'aws glue get-job-bookmark', 'aws glue reset-job-bookmark'.
     """
-    kept = FileBookmarks(Home.at(home, os.environ).root / "glue" / "bookmarks", job)
+    bookmarks = FileBookmarks(Home.at(home, os.environ).root / "glue" / "bookmarks", job)
     if reset:
-        kept.reset(run_id)
+        bookmarks.reset(run_id)
         click.echo(f"The bookmark of job {job} is {'empty' if run_id is None else f'at run {run_id}'}.")
         return
-    for run in kept.runs():
+    for run in bookmarks.runs():
         click.echo(run)
 
 
 def _bucket(environment: Mapping[str, str], lake: Path | None) -> str | None:
     """Return the bucket of temporary files: the platform's, else the lake's first one."""
-    named = environment.get("PENSTOCK_BUCKET")
-    if lake is None or (named and (lake / named).is_dir()):
-        return named
+    bucket = environment.get("PENSTOCK_BUCKET")
+    if lake is None or (bucket and (lake / bucket).is_dir()):
+        return bucket
     folders = sorted(path.name for path in lake.iterdir() if path.is_dir() and not path.name.startswith("."))
     return folders[0] if folders else None
 

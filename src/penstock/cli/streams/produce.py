@@ -103,18 +103,18 @@ def command(**options: Any) -> None:
                 on_progress=on_progress,
             )
     except (PenstockError, KeyboardInterrupt):
-        if (done := producer.progress).produced:
-            click.echo(f"Stopped after {done.produced} records, {done.acknowledged} of them acknowledged.", err=True)
+        if (progress := producer.progress).produced:
+            click.echo(f"Stopped after {progress.produced} records, {progress.acknowledged} of them acknowledged.", err=True)
         raise
     _conclude(report, options["topic"], version)
 
 
 def _version(options: dict[str, Any]) -> SchemaVersion:
-    registry, schema, wanted = options["registry_name"], options["schema_name"], options["schema_version"]
+    registry, schema, version = options["registry_name"], options["schema_name"], options["schema_version"]
     client = RegistryClient(region=options["region"], endpoint_url=options["endpoint_url"])
     if options["derive_schema"]:
         return _derived(client, registry, schema, options)
-    return find_version(client, registry, schema, LATEST if wanted is None else wanted)
+    return find_version(client, registry, schema, LATEST if version is None else version)
 
 
 def _derived(client: RegistryClient, registry: str, schema: str, options: dict[str, Any]) -> SchemaVersion:

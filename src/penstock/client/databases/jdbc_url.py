@@ -59,9 +59,9 @@ def parse_jdbc_url(url: str) -> DatabaseAddress:
     """
     match = _URL.fullmatch(url)
     if match is None:
-        kind = re.match(r"(jdbc:[\w:]*)", url)
+        scheme = re.match(r"(jdbc:[\w:]*)", url)
         raise InvalidInput(
-            f"The URL '{kind.group(1) if kind else url.partition('?')[0][:60]}' is not one of PostgreSQL or Redshift.",
+            f"The URL '{scheme.group(1) if scheme else url.partition('?')[0][:60]}' is not one of PostgreSQL or Redshift.",
             remedy="Write jdbc:postgresql://HOST:PORT/DATABASE or jdbc:redshift://HOST:PORT/DATABASE.",
         )
     dialect: Dialect = "redshift" if match["dialect"] == "redshift" else "postgresql"

@@ -54,14 +54,14 @@ class Batcher:
     def take(self) -> list[Record]:
         """Remove and return the next batch: as many of the first records as count and size allow, at least one."""
         batch: list[Record] = []
-        seen: set[str] = set()
+        partitions: set[str] = set()
         total = self._envelope
         while self._waiting and len(batch) < self._size:
             record = self._waiting[0][0]
-            total += _cost(record, record.partition not in seen)
+            total += _cost(record, record.partition not in partitions)
             if batch and total > self._max:
                 break
-            seen.add(record.partition)
+            partitions.add(record.partition)
             batch.append(record)
             self._waiting.popleft()
             self._bytes -= _cost(record, False)
@@ -69,10 +69,10 @@ class Batcher:
 
     def drop(self, partitions: frozenset[str] | None = None) -> int:
         """Remove the records of ``partitions`` (None: all). Return how many they were."""
-        kept = deque(pair for pair in self._waiting if partitions is not None and pair[0].partition not in partitions)
-        dropped = len(self._waiting) - len(kept)
-        self._waiting = kept
-        self._bytes = sum(_cost(record, False) for record, _ in kept)
+        remaining = deque(pair for pair in self._waiting if partitions is not None and pair[0].partition not in partitions)
+        dropped = len(self._waiting) - len(remaining)
+        self._waiting = remaining
+        self._bytes = sum(_cost(record, False) for record, _ in remaining)
         return dropped
 
 

@@ -144,9 +144,9 @@ class BatchDispatcher:
             while isinstance(self._step, MarkDone):
                 self._take_step()
         released = self._batcher.drop(partitions)
-        kept = deque(reject for reject in self._rejects if reject.records[0].partition not in partitions)
-        released += len(self._rejects) - len(kept)
-        self._rejects = kept
+        remaining = deque(reject for reject in self._rejects if reject.records[0].partition not in partitions)
+        released += len(self._rejects) - len(remaining)
+        self._rejects = remaining
         dropped = [record for record in self._in_flight.values() if record.partition in partitions]
         if dropped:
             self._restart([record for record in self._in_flight.values() if record.partition not in partitions])

@@ -31,13 +31,13 @@ def outcome_of(result: Result, records: Sequence[Record], *, reports: bool) -> O
     items = result.answer.get("batchItemFailures") if isinstance(result.answer, Mapping) else None
     if isinstance(result.answer, Mapping) and not items:
         return Succeeded()
-    known = {(record.partition, record.position) for record in records}
+    places = {(record.partition, record.position) for record in records}
     only = {record.partition for record in records}
     lowest: dict[str, int] = {}
-    for item in items if isinstance(items, list) else [None]:
-        place = _place(item, next(iter(only)))
-        if place not in known:
-            shown = json.dumps(item if isinstance(items, list) else result.answer)[:200]
+    for failure in items if isinstance(items, list) else [None]:
+        place = _place(failure, next(iter(only)))
+        if place not in places:
+            shown = json.dumps(failure if isinstance(items, list) else result.answer)[:200]
             return Failed(
                 request_id=result.request_id,
                 error={
@@ -51,9 +51,9 @@ def outcome_of(result: Result, records: Sequence[Record], *, reports: bool) -> O
     return Partly(lowest=lowest, request_id=result.request_id)
 
 
-def _place(item: Any, shard: str) -> tuple[str, int]:
+def _place(failure: Any, shard: str) -> tuple[str, int]:
     """Return partition and position of one reported failure; of no record if the report is unreadable."""
-    identifier = item.get("itemIdentifier") if isinstance(item, Mapping) else None
+    identifier = failure.get("itemIdentifier") if isinstance(failure, Mapping) else None
     try:
         if isinstance(identifier, Mapping):
             return str(identifier["partition"]), int(identifier["offset"])

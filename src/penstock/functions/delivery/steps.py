@@ -133,12 +133,12 @@ def deliver(
             continue
         batch.failure = outcome
         if isinstance(outcome, Partly):
-            done, rest = _progress(fresh, outcome.lowest)
-            if done:
-                yield MarkDone(records=done)
+            finished, rest = _progress(fresh, outcome.lowest)
+            if finished:
+                yield MarkDone(records=finished)
             if not rest:
                 continue
-            if done:
+            if finished:
                 # Another record is first now: the retries used so far do not count for it.
                 batch.attempts = 1
             batch.records = rest
@@ -157,9 +157,9 @@ def _after_failure(
         culprits = _heads(batch) if policy.bisect and reported else batch.records
         yield Discard(records=culprits, condition=RETRIES, invokes=batch.attempts, failure=batch.failure)
         culprit_ids = {id(culprit) for culprit in culprits}
-        left = [record for record in batch.records if id(record) not in culprit_ids]
-        if left:
-            stack.append(_SubBatch(left))
+        remaining = [record for record in batch.records if id(record) not in culprit_ids]
+        if remaining:
+            stack.append(_SubBatch(remaining))
         return
     stack.append(batch)
     yield Pause(seconds=policy.backoff.pause(batch.attempts))
@@ -177,12 +177,12 @@ def _by_age(records: list[Record], policy: FailurePolicy, now: float) -> tuple[l
 
 def _progress(records: Sequence[Record], lowest: Mapping[str, int]) -> tuple[list[Record], list[Record]]:
     """Return the records before their partition's lowest failure, and those from it on."""
-    done: list[Record] = []
+    finished: list[Record] = []
     rest: list[Record] = []
     for record in records:
         failed = lowest.get(record.partition)
-        (done if failed is None or record.position < failed else rest).append(record)
-    return done, rest
+        (finished if failed is None or record.position < failed else rest).append(record)
+    return finished, rest
 
 
 def _heads(batch: _SubBatch) -> list[Record]:

@@ -96,10 +96,10 @@ class Decoder:
     def decode(self, data: bytes, headers: Headers, part: Literal["KEY", "VALUE"]) -> Decoded:
         """Decode a key or value; raise :class:`Undecodable` if that fails, the client's errors without the registry."""
         key = part == "KEY"
-        known = [(name, value) for name, value in headers if value is not None]
+        present = [(name, value) for name, value in headers if value is not None]
         try:
-            value = self._reader.read(data, known, key=key)
-            schema, payload = self._origin(data, known, key=key)
+            value = self._reader.read(data, present, key=key)
+            schema, payload = self._origin(data, present, key=key)
         except UnknownWriterSchema as error:
             raise Undecodable(SCHEMA_NOT_FOUND, error.message) from error
         except SerdeError as error:
@@ -119,9 +119,9 @@ class Decoder:
             if compression is Compression.ZLIB:
                 payload = inflate(payload, max_payload=_MAX_PAYLOAD)
             return Schema(data_format=version.data_format, schema_id=str(version_id)), payload
-        named = confluent.header_of(headers, key=key)
-        schema_id = confluent.split(named if named is not None else data)
-        payload = data if named is not None else data[confluent.prefix_size(data) :]
+        header = confluent.header_of(headers, key=key)
+        schema_id = confluent.split(header if header is not None else data)
+        payload = data if header is not None else data[confluent.prefix_size(data) :]
         return Schema(data_format=self._confluent.text(schema_id).data_format, schema_id=str(schema_id)), payload
 
 
@@ -143,9 +143,9 @@ def _user_info(secret: str | None) -> str | None:
 def json_value(value: Any) -> Any:
     """Return a decoded value as JSON: bytes and fixed as base64, decimals as text, times in ISO 8601."""
     if isinstance(value, dict):
-        return {str(name): json_value(item) for name, item in value.items()}
+        return {str(name): json_value(inner) for name, inner in value.items()}
     if isinstance(value, list | tuple):
-        return [json_value(item) for item in value]
+        return [json_value(inner) for inner in value]
     if isinstance(value, bytes | bytearray):
         return b64encode(value).decode()
     if isinstance(value, datetime | date | time):

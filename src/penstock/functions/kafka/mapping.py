@@ -17,7 +17,7 @@ from penstock.functions.mapping_metrics import MappingMetrics
 from penstock.functions.model import EventSourceMapping, KafkaSource
 from penstock.functions.thread_group import ThreadGroup
 
-__all__ = ["GroupOffsets", "KafkaMapping", "wanted_pollers"]
+__all__ = ["GroupOffsets", "KafkaMapping", "target_pollers"]
 
 _CALL = 10.0  # seconds; the timeout of a call of the broker
 _BATCHES = 10  # the lag per poller above which another one starts
@@ -25,16 +25,16 @@ _TICK = 0.2  # seconds
 _LOW_LOOKS = 3  # checks in a row with a low lag before a poller ends
 
 
-def wanted_pollers(lag: int, *, batch_size: int, now: int, bounds: tuple[int, int], partitions: int, low_looks: int) -> int:
+def target_pollers(lag: int, *, batch_size: int, now: int, bounds: tuple[int, int], partitions: int, low_looks: int) -> int:
     """Return the number of pollers for a ``lag`` (records), with ``now`` running and ``bounds`` of their number.
 
     It grows at once with the lag, up to ``partitions``. It falls by one after three checks in a row (``low_looks``) in which
     one poller less was enough.
     """
     least, most = bounds[0], max(bounds[0], min(bounds[1], partitions))
-    wanted = max(least, min(most, math.ceil(lag / (batch_size * _BATCHES))))
-    if wanted >= now:
-        return wanted
+    pollers = max(least, min(most, math.ceil(lag / (batch_size * _BATCHES))))
+    if pollers >= now:
+        return pollers
     return max(least, now - 1) if low_looks >= _LOW_LOOKS or now > most else now
 
 
@@ -185,15 +185,15 @@ class KafkaMapping:
         self._metrics.lag(lag)
         size, now = self._mapping.batch_size, len(pollers)
         self._low_looks = self._low_looks + 1 if lag <= size * _BATCHES * (now - 1) else 0
-        wanted = wanted_pollers(
+        target = target_pollers(
             lag, batch_size=size, now=now, bounds=self._source.pollers, partitions=len(highs), low_looks=self._low_looks
         )
-        if wanted != now:
-            self._report(f"{self._source.title}: {lag:,} records behind, {now} pollers become {wanted}.")
+        if target != now:
+            self._report(f"{self._source.title}: {lag:,} records behind, {now} pollers become {target}.")
             self._low_looks = 0
-        while len(pollers) < wanted:
+        while len(pollers) < target:
             pollers.start(self._make_poller())
-        while len(pollers) > wanted:
+        while len(pollers) > target:
             pollers.stop_newest()
 
 

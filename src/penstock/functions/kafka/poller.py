@@ -271,14 +271,14 @@ class KafkaPoller:
                 self._commits.pop(result.partition, None)
 
     def _on_assign(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
-        wanted = self._starts_after_all(consumer, partitions) if partitions else []
-        for topic_partition in wanted:
+        starts = self._starts_after_all(consumer, partitions) if partitions else []
+        for topic_partition in starts:
             name = partition_name(self._topic, topic_partition.partition)
             self._progress[name] = Progress()
             self._partitions[name] = topic_partition.partition
-        consumer.incremental_assign(wanted)
-        if self._paused and wanted:
-            consumer.pause(wanted)
+        consumer.incremental_assign(starts)
+        if self._paused and starts:
+            consumer.pause(starts)
 
     def _starts_after_all(self, consumer: Consumer, partitions: list[TopicPartition]) -> list[TopicPartition]:
         """Return the offsets to begin at, retried until the broker answers: an assignment is not repeated."""

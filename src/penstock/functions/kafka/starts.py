@@ -32,14 +32,14 @@ def starting_offsets(
     }
     fresh: dict[int, int] = {}
 
-    def first(number: int, *, known: bool) -> int:
+    def first(number: int, *, added: bool) -> int:
         low, high = consumer.get_watermark_offsets(TopicPartition(topic, number), timeout=_CALL)
-        fresh[number] = _configured(consumer, TopicPartition(topic, number), (low, high), mapping, known=known)
+        fresh[number] = _configured(consumer, TopicPartition(topic, number), (low, high), mapping, added=added)
         return fresh[number]
 
     if not committed and mapping.start != "TRIM_HORIZON":
         for number in whole:
-            first(number, known=False)
+            first(number, added=False)
     starts = []
     for partition in partitions:
         offset = committed.get(partition.partition)
@@ -47,7 +47,7 @@ def starting_offsets(
             offset = (
                 fresh[partition.partition]
                 if partition.partition in fresh
-                else first(partition.partition, known=bool(committed))
+                else first(partition.partition, added=bool(committed))
             )
         else:
             offset = _retained(consumer, topic, partition.partition, offset, report)
@@ -72,10 +72,10 @@ def _retained(consumer: Consumer, topic: str, number: int, offset: int, report: 
 
 
 def _configured(
-    consumer: Consumer, place: TopicPartition, bounds: tuple[int, int], mapping: EventSourceMapping, *, known: bool
+    consumer: Consumer, place: TopicPartition, bounds: tuple[int, int], mapping: EventSourceMapping, *, added: bool
 ) -> int:
     low, high = bounds
-    if known or mapping.start == "TRIM_HORIZON":
+    if added or mapping.start == "TRIM_HORIZON":
         return low
     if mapping.start == "LATEST":
         return high

@@ -50,8 +50,8 @@ class Checkpoints:
         self._lock = threading.Lock()
         try:
             durable.make_folder(folder, mode=0o700)
-            self._held = file_lock(folder / f"{mapping}.lock")
-            self._held.acquire()
+            self._file_lock = file_lock(folder / f"{mapping}.lock")
+            self._file_lock.acquire()
         except TimeoutError:
             raise InvalidInput(
                 f"Another run on this machine reads the stream of mapping {mapping}.",
@@ -86,7 +86,7 @@ class Checkpoints:
 
     def close(self) -> None:
         """Release the lock."""
-        self._held.release()
+        self._file_lock.release()
 
     def _read(self) -> dict[str, Checkpoint]:
         try:

@@ -129,15 +129,15 @@ class ShardReader:
         # There may be more: a shard allows five reads a second.
         self._pause = 0.2 if records and not self._fetcher.ended else _POLL_SECONDS
 
-    def _offer(self, item: Mapping[str, Any]) -> None:
+    def _offer(self, entry: Mapping[str, Any]) -> None:
         record = kinesis_record(
             self._origin,
             shard=self._shard,
-            sequence_number=item["SequenceNumber"],
-            partition_key=item["PartitionKey"],
-            data=item["Data"],
-            arrival=item["ApproximateArrivalTimestamp"].timestamp(),
-            encryption=item.get("EncryptionType") if item.get("EncryptionType") not in {None, "NONE"} else None,
+            sequence_number=entry["SequenceNumber"],
+            partition_key=entry["PartitionKey"],
+            data=entry["Data"],
+            arrival=entry["ApproximateArrivalTimestamp"].timestamp(),
+            encryption=entry.get("EncryptionType") if entry.get("EncryptionType") not in {None, "NONE"} else None,
         )
         self._progress.begin(record.position)
         self._dispatchers[dispatcher_of(record.key or b"", len(self._dispatchers))].offer(record)

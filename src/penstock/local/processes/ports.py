@@ -22,14 +22,14 @@ class PortClaim:
 
 def check_ports(host: str, claims: Iterable[PortClaim]) -> None:
     """Raise :class:`EnvironmentProblem` for the first port on which ``host`` cannot listen."""
-    seen: dict[int, PortClaim] = {}
+    claims_by_port: dict[int, PortClaim] = {}
     for claim in claims:
-        if other := seen.get(claim.port):
+        if other := claims_by_port.get(claim.port):
             raise EnvironmentProblem(
                 f"Port {claim.port} is used twice: by the {other.part} and by the {claim.part}.",
                 remedy=f"Choose another one with {claim.option} PORT.",
             )
-        seen[claim.port] = claim
+        claims_by_port[claim.port] = claim
         with socket.socket(_family(host), socket.SOCK_STREAM) as probe:
             # As servers do, so that connections of a stopped platform (TIME_WAIT) do not count.
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -54,9 +54,9 @@ def free_ports(count: int, host: str = "127.0.0.1") -> list[int]:
     """Return ``count`` different ports on which nothing listens now."""
     with contextlib.ExitStack() as stack:
         sockets = [stack.enter_context(socket.socket(_family(host), socket.SOCK_STREAM)) for _ in range(count)]
-        for item in sockets:
-            item.bind((host, 0))
-        return [item.getsockname()[1] for item in sockets]
+        for open_socket in sockets:
+            open_socket.bind((host, 0))
+        return [open_socket.getsockname()[1] for open_socket in sockets]
 
 
 def _family(host: str) -> socket.AddressFamily:

@@ -171,8 +171,8 @@ class Supervisor:
             while order.is_active() and not self._stopping.is_set():
                 for name in order.get_ready():
                     running[executor.submit(self._bring_up, self._services[name])] = name
-                done, _ = wait(running, return_when=FIRST_COMPLETED)
-                for future in done:
+                finished, _ = wait(running, return_when=FIRST_COMPLETED)
+                for future in finished:
                     future.result()
                     order.done(running.pop(future))
         except BaseException:
@@ -223,9 +223,9 @@ class Supervisor:
                 self._report(f"{service.definition.title} {what}; restarting it in {pause:g} s {count}")
             else:
                 again = f"was restarted {recent} times already in {self._policy.window:.0f} s"
-                known = service.problem is not None
+                had_problem = service.problem is not None
                 service.problem = service.child.problem(f"{what} and {again}; the next restart is in {pause:g} s")
-                self._report(service.problem.message.partition("\n")[0] if known else str(service.problem))
+                self._report(service.problem.message.partition("\n")[0] if had_problem else str(service.problem))
             self._changed()
             if self._stopping.wait(pause):
                 return

@@ -117,8 +117,10 @@ class LocalAuthority:
             served = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
         except (OSError, ValueError, TypeError, InvalidSignature, x509.ExtensionNotFound):
             return False
-        left = certificate.not_valid_after_utc - datetime.now(UTC)
-        return sorted(str(name.value) for name in served) == names and left > timedelta(days=_SERVER_DAYS) * _RENEW_SHARE
+        remaining = certificate.not_valid_after_utc - datetime.now(UTC)
+        return (
+            sorted(str(name.value) for name in served) == names and remaining > timedelta(days=_SERVER_DAYS) * _RENEW_SHARE
+        )
 
 
 def _pattern(host: str) -> str:

@@ -1,4 +1,4 @@
-"""What a subject's configuration asks of the schemas that Confluent's callers register, beside compatibility.
+"""The requirements of a subject's configuration for schemas that Confluent's callers register, beside compatibility.
 
 Source: AbstractSchemaRegistry (maybeSetMetadataRuleSet, isCompatibleWithPrevious, validateReservedFields) and
 Metadata.mergeMetadata of Confluent's registry.
@@ -48,7 +48,7 @@ class ContractRules:
         return self.group is None or _property(contract, self.group) == _property(other, self.group)
 
     def conflicts(self, new: ParsedSchema, contract: str | None, latest: Version | None) -> tuple[Conflict, ...]:
-        """What breaks the reservations of field names, held against the ``latest`` version."""
+        """Return the violations of reserved field names, compared with the ``latest`` version."""
         if not self.reserves:
             return ()
         reserved = _names(contract)
@@ -88,12 +88,12 @@ def _fields(schema: ParsedSchema) -> set[str]:
     """The fields at the top; of Protobuf those of every message that is not inside another."""
     if schema.data_format == ProtobufFormat.name:
         messages = schema.tree.own_messages
-        return {item.name for message in messages if "." not in message.local_name for item in message.proto.field}
+        return {field.name for message in messages if "." not in message.local_name for field in message.proto.field}
     return {field.name for field in format_of(schema.data_format).fields(schema)}
 
 
 def _names(contract: str | None) -> set[str]:
-    return {name for item in (_property(contract, _RESERVED) or "").split(",") if (name := item.strip())}
+    return {name for part in (_property(contract, _RESERVED) or "").split(",") if (name := part.strip())}
 
 
 def _property(contract: str | None, name: str) -> str | None:
@@ -102,7 +102,7 @@ def _property(contract: str | None, name: str) -> str | None:
 
 
 def _merged(under: str | None, over: str | None) -> str | None:
-    """Both; of a path's tags and a property the one that is over the other, of the sensitive properties all."""
+    """Merge two contracts: tags of a path and properties of ``over`` win, and all sensitive properties are kept."""
     if under is None or over is None:
         return over if under is None else under
     below, above = json.loads(under), json.loads(over)

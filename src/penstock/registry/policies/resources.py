@@ -63,14 +63,14 @@ class ResourcePolicies:
         resource = self._resource(resource_arn)
         _check_document(text)
         now = self._now()
-        wanted = ResourcePolicy(resource=resource, text=text, hash=_hash(text), created=now, updated=now)
+        policy = ResourcePolicy(resource=resource, text=text, hash=_hash(text), created=now, updated=now)
 
         def check(stored: ResourcePolicy | None) -> None:
             if exists is not None and exists != (stored is not None):
                 raise ConditionFailed(f"{resource} has {'a' if stored is not None else 'no'} resource policy.")
             _check_hash(resource, stored, hash_condition)
 
-        stored = self._store.put(wanted, check)
+        stored = self._store.put(policy, check)
         self.cache.forget()
         return stored
 
@@ -96,9 +96,9 @@ def _hash(text: str) -> str:
     return sha256(text.encode()).hexdigest()
 
 
-def _check_hash(resource: str, stored: ResourcePolicy | None, wanted: str | None) -> None:
-    if wanted is not None and (stored is None or stored.hash != wanted):
-        raise ConditionFailed(f"The resource policy of {resource} does not have the hash {wanted[:80]}.")
+def _check_hash(resource: str, stored: ResourcePolicy | None, condition: str | None) -> None:
+    if condition is not None and (stored is None or stored.hash != condition):
+        raise ConditionFailed(f"The resource policy of {resource} does not have the hash {condition[:80]}.")
 
 
 def _check_document(text: str) -> None:
@@ -126,16 +126,16 @@ class PolicyCache:
     def __init__(self, store: ResourcePolicyStore, *, ttl: float = 5.0, clock: Callable[[], float] = time.monotonic) -> None:
         self._store = store
         # One value: a schema's policies can depend on all of them.
-        self._kept: SharedCache[str, Mapping[str, Policy]] = SharedCache(1, seconds=ttl, clock=clock)
+        self._cache: SharedCache[str, Mapping[str, Policy]] = SharedCache(1, seconds=ttl, clock=clock)
 
     def forget(self) -> None:
         """Read all policies again, after a change."""
-        self._kept.clear()
+        self._cache.clear()
 
     @property
     def is_fresh(self) -> bool:
         """Whether :meth:`of` answers without reading the store."""
-        return self._kept.peek(_ALL) is not None
+        return self._cache.peek(_ALL) is not None
 
     def of(self, resource: str) -> Policy | None:
         """Return the policies of ``schema/REGISTRY/NAME`` or another resource: its own, its registry's, the catalog's."""
@@ -152,8 +152,8 @@ class PolicyCache:
         return Policy(statements=tuple(statements)) if statements else None
 
     def _policies(self) -> Mapping[str, Policy]:
-        policies = self._kept.peek(_ALL)
-        return self._kept.load(_ALL, self._read) if policies is None else policies
+        policies = self._cache.peek(_ALL)
+        return self._cache.load(_ALL, self._read) if policies is None else policies
 
     def _read(self) -> Mapping[str, Policy]:
         policies: dict[str, Policy] = {}

@@ -123,22 +123,22 @@ class SubjectConfigs:
         config = self._service.configs.get(_scope(subject))
         return subject if config is None or not config.alias else parse_subject(config.alias, context=subject.context)
 
-    def set_config(self, subject: SubjectName | None, wanted: Mapping[str, Any]) -> SubjectConfig:
+    def set_config(self, subject: SubjectName | None, members: Mapping[str, Any]) -> SubjectConfig:
         """Change the given members of :class:`SubjectConfig` and return the scope's config.
 
         :class:`BadLevel`, :class:`InvalidSubject` for an alias, :class:`NotPermitted` if the mode is READONLY.
         """
-        if wanted.get("alias"):
-            self._check_alias(subject, wanted["alias"])
-        changes = {_MEMBERS[name]: value for name, value in wanted.items() if name in _MEMBERS}
-        if "alias" in wanted:
-            changes["alias"] = wanted["alias"] or None
-        level = wanted.get("level")
+        if members.get("alias"):
+            self._check_alias(subject, members["alias"])
+        changes = {_MEMBERS[name]: value for name, value in members.items() if name in _MEMBERS}
+        if "alias" in members:
+            changes["alias"] = members["alias"] or None
+        level = members.get("level")
         mode = None if level is None else _LEVELS.get(level.upper())
         if level is not None and mode is None:
             raise BadLevel(level)
         self._check_configurable(subject)
-        if "level" in wanted:
+        if "level" in members:
             if self._schema(subject) is not None:
                 self._set_own(subject, mode)
                 # One that was set before the first version would apply again.
@@ -179,16 +179,16 @@ class SubjectConfigs:
 
     def set_mode(self, subject: SubjectName | None, mode: str, *, force: bool) -> str:
         """Set a mode: its name in capitals. :class:`BadMode`; :class:`NotPermitted` for IMPORT over existing schemas."""
-        wanted = mode.upper()
-        if wanted not in _MODES:
+        name = mode.upper()
+        if name not in _MODES:
             raise BadMode(mode)
-        if wanted == IMPORT and not force and self._holds_versions(subject):
+        if name == IMPORT and not force and self._holds_versions(subject):
             raise NotPermitted(
                 "Cannot import since found existing subjects.",
                 remedy="Import into an empty context or subject, or give force=true.",
             )
-        self._service.configs.change(_scope(subject), lambda config: replace(config, mode=wanted))
-        return wanted
+        self._service.configs.change(_scope(subject), lambda config: replace(config, mode=name))
+        return name
 
     def delete_mode(self, subject: SubjectName | None) -> str:
         """Inherit again; return what was set. :class:`SubjectNotFound` if nothing was."""

@@ -37,7 +37,7 @@ class SubjectRegistration:
         self._configs = subjects.configs
 
     def register(
-        self, subject: SubjectName, wanted: SubjectSchema, *, schema_id: int | None = None, number: int | None = None
+        self, subject: SubjectName, new: SubjectSchema, *, schema_id: int | None = None, number: int | None = None
     ) -> Version:
         """Register a schema and return its version, new or existing.
 
@@ -50,38 +50,38 @@ class SubjectRegistration:
         try:
             self._check_mode(subject, mode, schema_id)
         except NotPermitted:
-            known = self._known(subject, wanted, schema_id, number)
-            if known is None:
+            existing = self._existing(subject, new, schema_id, number)
+            if existing is None:
                 raise
-            return known
-        if not wanted.text:
-            wanted = self._latest(subject, wanted, importing=schema_id is not None)
+            return existing
+        if not new.text:
+            new = self._latest(subject, new, importing=schema_id is not None)
         try:
-            return self._register(subject, wanted, config, schema_id, number)
+            return self._register(subject, new, config, schema_id, number)
         except SchemaIdDiffers:
             raise
         except SchemaIdTaken as error:
             raise IdInUse(error.schema_id, subject.context) from None
 
-    def test(self, subject: SubjectName, wanted: SubjectSchema, against: int | str | None = None) -> CompatibilityVerdict:
+    def test(self, subject: SubjectName, new: SubjectSchema, against: int | str | None = None) -> CompatibilityVerdict:
         """Check a schema as its registration would: against one version, ``latest``, or (None) those that the level selects.
 
         A subject without versions is compatible with everything. Raises :class:`SubjectVersionNotFound`,
         :class:`~penstock.schema.errors.InvalidSchema`.
         """
-        if not wanted.text:
+        if not new.text:
             raise EmptySchema
         key = subject.key
-        references = self._subjects.resolve_references(subject, wanted)
+        references = self._subjects.resolve_references(subject, new)
         schema = self._service.schemas.find(key)
         _, config = self._configs.prevailing(subject)
         if schema is None or schema.latest is None:
             if isinstance(against, int):
                 raise SubjectVersionNotFound(subject, against)
-            parsed = self._service.versions.parse(wanted.data_format, wanted.text, references)
-            conflicts = config.contracts.conflicts(parsed, config.contracts.contract(wanted.contract), None)
+            parsed = self._service.versions.parse(new.data_format, new.text, references)
+            conflicts = config.contracts.conflicts(parsed, config.contracts.contract(new.contract), None)
             return CompatibilityVerdict(mode=CompatibilityMode.NONE, conflicts=conflicts)
-        mismatch = self._mismatch(schema, wanted)
+        mismatch = self._mismatch(schema, new)
         if mismatch is not None:
             return mismatch
         numbers: list[int] | None = None
@@ -89,59 +89,59 @@ class SubjectRegistration:
             numbers = [schema.latest if against == LATEST else self._subjects.version(subject, int(against)).number]
         registration = Registration(
             key=key,
-            definition=wanted.text,
+            definition=new.text,
             references=references,
             rules=config.rules,
-            contract=wanted.contract,
+            contract=new.contract,
             contracts=config.contracts,
         )
         return self._service.versions.check_compatibility(registration, against=numbers)
 
     def _register(
-        self, subject: SubjectName, wanted: SubjectSchema, config: SubjectConfig, schema_id: int | None, number: int | None
+        self, subject: SubjectName, new: SubjectSchema, config: SubjectConfig, schema_id: int | None, number: int | None
     ) -> Version:
         key, importing = subject.key, schema_id is not None
-        references = self._subjects.resolve_references(subject, wanted)
-        wanted = self._as_source(wanted, references)
+        references = self._subjects.resolve_references(subject, new)
+        new = self._as_source(new, references)
         schema = self._service.schemas.find(key)
         if number is not None and not importing:
             self._check_next(subject, schema, number)
             number = None
         if schema is None:
-            contract = wanted.contract
+            contract = new.contract
             if not importing:
                 contract = config.contracts.contract(contract)
-                self._check_first(subject, wanted, references, contract, config)
-            new = NewSchema(
+                self._check_first(subject, new, references, contract, config)
+            new_schema = NewSchema(
                 name=key.name,
                 registry=key.registry,
-                data_format=wanted.data_format,
+                data_format=new.data_format,
                 compatibility=None,
-                definition=wanted.text,
+                definition=new.text,
                 references=references,
                 schema_id=schema_id,
                 number=number,
                 contract=contract,
             )
-            first = self._create(new)
+            first = self._create(new_schema)
             if first is not None:
                 return first
             schema = self._service.schemas.get(key)
-        mismatch = self._mismatch(schema, wanted)
+        mismatch = self._mismatch(schema, new)
         if mismatch is not None:
             raise Incompatible(subject, mismatch, level=level_name(mismatch.mode))
         try:
             return self._service.versions.register(
                 Registration(
                     key=key,
-                    definition=wanted.text,
+                    definition=new.text,
                     references=references,
                     rules=config.rules,
                     keep_refused=False,
                     schema_id=schema_id,
                     number=number,
                     checked=not importing,
-                    contract=wanted.contract,
+                    contract=new.contract,
                     contracts=config.contracts,
                 )
             )
@@ -149,7 +149,7 @@ class SubjectRegistration:
             raise Incompatible(subject, error.verdict, level=level_name(error.verdict.mode)) from None
 
     def _check_mode(self, subject: SubjectName, mode: str, schema_id: int | None) -> None:
-        """:class:`NotPermitted` unless the mode takes a schema with, or without, an id."""
+        """:class:`NotPermitted` unless the mode allows a schema with, or without, an id."""
         self._configs.check_writable(subject, mode)
         what = f"Subject {subject} in context :{subject.context}: is not in"
         if schema_id is not None and mode != IMPORT:
@@ -162,18 +162,18 @@ class SubjectRegistration:
         if schema_id is not None and not 1 <= schema_id <= MAX_SCHEMA_ID:
             raise NotPermitted(f"The id {schema_id} is not from 1 to {MAX_SCHEMA_ID}.")
 
-    def _known(
-        self, subject: SubjectName, wanted: SubjectSchema, schema_id: int | None, number: int | None
+    def _existing(
+        self, subject: SubjectName, new: SubjectSchema, schema_id: int | None, number: int | None
     ) -> Version | None:
-        """The version there is of a schema, which producers that register at each start go on with in every mode."""
+        """Return the schema's version if it exists, in every mode: many producers register at each start."""
         try:
-            version = self._subjects.lookup(subject, wanted)
+            version = self._subjects.lookup(subject, new)
         except (SubjectNotFound, SchemaTextNotFound):
             return None
         return version if schema_id in (None, version.schema_id) and number is None else None
 
-    def _latest(self, subject: SubjectName, wanted: SubjectSchema, *, importing: bool) -> SubjectSchema:
-        """The latest version's text and references with the metadata that is wanted; :class:`EmptySchema`."""
+    def _latest(self, subject: SubjectName, new: SubjectSchema, *, importing: bool) -> SubjectSchema:
+        """Return the latest version's text and references with the new metadata; :class:`EmptySchema`."""
         if importing:
             raise EmptySchema
         try:
@@ -188,31 +188,31 @@ class SubjectRegistration:
             )
             for reference in latest.references
         )
-        return replace(wanted, data_format=latest.data_format, text=latest.definition, references=references)
+        return replace(new, data_format=latest.data_format, text=latest.definition, references=references)
 
     def _check_first(
         self,
         subject: SubjectName,
-        wanted: SubjectSchema,
+        new: SubjectSchema,
         references: Sequence[Reference],
         contract: str | None,
         config: SubjectConfig,
     ) -> None:
-        """:class:`Incompatible` where a subject's first version breaks what its configuration asks for."""
+        """:class:`Incompatible` if a subject's first version breaks the rules of its configuration."""
         if not config.contracts.reserves:
             return
-        parsed = self._service.versions.parse(wanted.data_format, wanted.text, references)
+        parsed = self._service.versions.parse(new.data_format, new.text, references)
         conflicts = config.contracts.conflicts(parsed, contract, None)
         if conflicts:
             level = self._configs.config(subject, inherited=True).level or CompatibilityMode.NONE.value
             verdict = CompatibilityVerdict(mode=CompatibilityMode.NONE, conflicts=conflicts)
             raise Incompatible(subject, verdict, level=level)
 
-    def _as_source(self, wanted: SubjectSchema, references: Sequence[Reference]) -> SubjectSchema:
-        """Python's and Go's clients send Protobuf as a descriptor's bytes; kept is the source that everybody reads."""
-        if wanted.data_format != "PROTOBUF" or "{" in wanted.text:
-            return wanted
-        return replace(wanted, text=self._service.versions.parse("PROTOBUF", wanted.text, references).text)
+    def _as_source(self, new: SubjectSchema, references: Sequence[Reference]) -> SubjectSchema:
+        """Return the schema as .proto source, which every client reads; Python's and Go's send a descriptor's bytes."""
+        if new.data_format != "PROTOBUF" or "{" in new.text:
+            return new
+        return replace(new, text=self._service.versions.parse("PROTOBUF", new.text, references).text)
 
     def _check_next(self, subject: SubjectName, schema: Schema | None, number: int) -> None:
         expected = 1 if schema is None else schema.next_number
@@ -220,7 +220,7 @@ class SubjectRegistration:
             raise NotNextVersion(subject, number, expected)
 
     def _create(self, new: NewSchema) -> Version | None:
-        """The first version; None where another caller made the schema."""
+        """Create the schema and return its first version; None if another caller was first."""
         assert new.registry is not None
         try:
             try:
@@ -231,16 +231,16 @@ class SubjectRegistration:
         except SchemaExists:
             return None
 
-    def _mismatch(self, schema: Schema, wanted: SubjectSchema) -> CompatibilityVerdict | None:
-        """The verdict on a schema of another format than the subject's, which holds one format under every level."""
-        if schema.data_format == wanted.data_format:
+    def _mismatch(self, schema: Schema, new: SubjectSchema) -> CompatibilityVerdict | None:
+        """Return the verdict on a schema of another format than the subject's: a subject has one format at every level."""
+        if schema.data_format == new.data_format:
             return None
         conflict = Incompatibility(
             path="/",
             rule="SCHEMA_TYPE",
-            reader=wanted.data_format,
+            reader=new.data_format,
             writer=schema.data_format,
-            message=f"the subject holds {schema.data_format} schemas, this one is {wanted.data_format}; register it under "
+            message=f"the subject holds {schema.data_format} schemas, this one is {new.data_format}; register it under "
             "another subject.",
         )
         return CompatibilityVerdict(

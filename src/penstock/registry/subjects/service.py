@@ -82,18 +82,18 @@ class Subjects:
             raise SubjectVersionNotFound(subject, number)
         return version
 
-    def lookup(self, subject: SubjectName, wanted: SubjectSchema, *, deleted: bool = False) -> Version:
+    def lookup(self, subject: SubjectName, subject_schema: SubjectSchema, *, deleted: bool = False) -> Version:
         """Return the version that has this schema; :class:`SubjectNotFound`, :class:`SchemaTextNotFound`."""
         key = subject.key
         schema = self._service.schemas.find(key)
         version: Version | None = None
-        if wanted.text and schema is not None and schema.data_format == wanted.data_format:
-            references = self.resolve_references(subject, wanted, deleted=True)
-            version = self._find(key, wanted, references, deleted=deleted, contracts=NO_CONTRACT_RULES)
+        if subject_schema.text and schema is not None and schema.data_format == subject_schema.data_format:
+            references = self.resolve_references(subject, subject_schema, deleted=True)
+            version = self._find(key, subject_schema, references, deleted=deleted, contracts=NO_CONTRACT_RULES)
             if version is None:
                 contracts = self.configs.prevailing(subject)[1].contracts
                 version = (
-                    self._find(key, wanted, references, deleted=deleted, contracts=contracts)
+                    self._find(key, subject_schema, references, deleted=deleted, contracts=contracts)
                     if contracts.set_metadata
                     else None
                 )
@@ -199,7 +199,7 @@ class Subjects:
     def _find(
         self,
         key: SchemaKey,
-        wanted: SubjectSchema,
+        subject_schema: SubjectSchema,
         references: Sequence[Reference],
         *,
         deleted: bool,
@@ -208,21 +208,21 @@ class Subjects:
         with contextlib.suppress(VersionNotFound):
             return self._service.versions.find(
                 key,
-                wanted.text,
+                subject_schema.text,
                 references=references,
                 deleted=deleted,
-                contract=wanted.contract,
+                contract=subject_schema.contract,
                 contracts=contracts,
                 legacy=True,
             )
         return None
 
     def resolve_references(
-        self, subject: SubjectName, wanted: SubjectSchema, *, deleted: bool = False
+        self, subject: SubjectName, referring: SubjectSchema, *, deleted: bool = False
     ) -> tuple[Reference, ...]:
         references: list[Reference] = []
         context = subject.context
-        for reference in wanted.references:
+        for reference in referring.references:
             name = parse_subject(reference.subject, context=context)
             number = reference.version
             if number == -1:

@@ -39,7 +39,7 @@ class Definitions:
         usable: bool = True,
         legacy: bool = False,
     ) -> ParsedSchema:
-        """A new definition, of whose references each has to be ``usable``; a search for an old one has them as they are.
+        """Parse a new definition. With ``usable`` its references must be usable; a search for an old one accepts all.
 
         ``legacy`` accepts definitions that only an import stores: see :meth:`SchemaFormat.parse`.
 
@@ -55,9 +55,9 @@ class Definitions:
         return self._read(version.data_format, version.definition, texts)
 
     def standalone(self, version: Version) -> str:
-        """A text of a stored version that builds on nothing, as :meth:`SchemaFormat.standalone` has it.
+        """Return the text of a stored version without references: see :meth:`SchemaFormat.standalone`.
 
-        The text as it was registered, where there is no such text, or nothing that it builds on.
+        It is the registered text if the version has no references, or if they cannot be inlined.
         """
         if not version.references:
             return version.definition

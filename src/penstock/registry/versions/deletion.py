@@ -91,8 +91,8 @@ class Deletions:
             version = self._version(key, number)
             if version.deleted is not None:
                 raise SoftDeleted(key, number)
-            done = self._store.soft_delete(key, [number], self._now(), revision=schema.revision)
-            return None if done is None else version
+            numbers = self._store.soft_delete(key, [number], self._now(), revision=schema.revision)
+            return None if numbers is None else version
 
         return self._repeat(key, attempt)
 

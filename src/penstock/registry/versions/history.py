@@ -127,8 +127,8 @@ def check(
         return CompatibilityVerdict(mode=mode)
     conflicts: list[Conflict] = []
     started, allowed = cpu_budget.used(), _SECONDS
-    for done, version in enumerate(earlier):
-        left = min(allowed, _MOST_SECONDS) - (cpu_budget.used() - started if done else 0)
+    for compared, version in enumerate(earlier):
+        left = min(allowed, _MOST_SECONDS) - (cpu_budget.used() - started if compared else 0)
         allowed += _SECONDS_PER_VERSION + _SECONDS_PER_CHARACTER * len(version.definition)
         try:
             if left <= 0:
@@ -138,13 +138,13 @@ def check(
                 cpu_budget.check()
                 conflicts.extend(compatibility.check(format_of(new.data_format), mode, new, one, rules).conflicts)
         except cpu_budget.Exceeded:
-            raise _too_long(version.number, done, len(numbers), cpu_budget.used() - started) from None
+            raise _too_long(version.number, compared, len(numbers), cpu_budget.used() - started) from None
         if len(conflicts) >= MAX_CONFLICTS:
             break
     return CompatibilityVerdict(mode=mode, checked=tuple(numbers), conflicts=tuple(conflicts[:MAX_CONFLICTS]))
 
 
-def _too_long(number: int, done: int, every: int, seconds: float) -> TooComplex:
+def _too_long(number: int, compared: int, every: int, seconds: float) -> TooComplex:
     limit = (
         f"the limit is {_SECONDS:g} seconds of the processor, {_SECONDS_PER_VERSION * 1000:g} milliseconds a version and "
         f"{_SECONDS_PER_CHARACTER * 1_000_000:g} a thousand characters of it, up to {_MOST_SECONDS:g} seconds"
@@ -155,7 +155,7 @@ def _too_long(number: int, done: int, every: int, seconds: float) -> TooComplex:
             remedy="Split the schema, or shorten its unions, oneOf, anyOf and enum lists.",
         )
     return TooComplex(
-        f"The definition takes too long to compare with all {every} versions: {seconds:.2f} seconds for {done} of them, "
+        f"The definition takes too long to compare with all {every} versions: {seconds:.2f} seconds for {compared} of them, "
         f"version {number} being the next, and {limit}.",
         remedy="Compare with the latest version alone by another compatibility, move the checkpoint, or split the schema.",
     )

@@ -59,13 +59,13 @@ class References:
                 continue
             done.add((reference.name, version.id))
             self._collect(data_format, version.references, texts, done, new=False, depth=depth + 1)
-            known = texts.get(reference.name)
-            if known is not None and known.text != version.definition:
+            stored = texts.get(reference.name)
+            if stored is not None and stored.text != version.definition:
                 raise BadReference(
                     f"The reference '{reference.name[:200]}' means two different schemas.",
                     remedy="Use one version under one name in all referenced schemas, direct and indirect.",
                 )
-            if known is None:
+            if stored is None:
                 texts[reference.name] = ReferencedText(name=reference.name, text=version.definition)
         if len(texts) > _MAX_TEXTS or sum(len(text.text) for text in texts.values()) > _MAX_CHARS:
             raise BadReference(

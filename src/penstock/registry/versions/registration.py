@@ -105,44 +105,47 @@ class Versions:
         self._limits = limits
         self._locks = [Lock() for _ in range(_LOCKS)]
 
-    def register(self, wanted: Registration) -> Version:
+    def register(self, registration: Registration) -> Version:
         """Register a definition and return its version, new or existing.
 
         Raises :class:`SchemaNotFound`, :class:`~penstock.schema.errors.InvalidSchema`, :class:`VersioningDisabled`,
         :class:`RegistryFull`, :class:`~penstock.registry.errors.BadReference`, :class:`SchemaIdTaken`, :class:`NumberTaken`,
         :class:`IncompatibleSchema`, :class:`~penstock.registry.errors.NotWritable`.
         """
-        [outcome] = self.register_all([wanted])
+        [outcome] = self.register_all([registration])
         if isinstance(outcome, Exception):
             raise outcome
         return outcome
 
-    def register_all(self, wanted: Sequence[Registration]) -> list[Version | Exception]:
-        """Register each and return its result or error, in order; new versions are stored in one transaction."""
-        # A batch of one takes its place in the queue at once.
-        outcomes = self._attempt(wanted) if len(wanted) > 1 else [None] * len(wanted)
-        return [self._retry(item) if done is None else done for item, done in zip(wanted, outcomes, strict=True)]
+    def register_all(self, registrations: Sequence[Registration]) -> list[Version | Exception]:
+        """Return the version or the error of each registration, in order; new versions are stored in one transaction."""
+        # A single registration goes straight to the queue of its schema.
+        outcomes = self._attempt(registrations) if len(registrations) > 1 else [None] * len(registrations)
+        return [
+            self._retry(registration) if outcome is None else outcome
+            for registration, outcome in zip(registrations, outcomes, strict=True)
+        ]
 
-    def _retry(self, item: Registration) -> Version | Exception:
-        """Register again one that another writer conflicted with."""
+    def _retry(self, registration: Registration) -> Version | Exception:
+        """Register alone, again after each conflict with another writer."""
         # Writers of one schema queue inside a process; between processes they meet at the schema's revision.
-        with self._locks[hash(item.key) % _LOCKS]:
+        with self._locks[hash(registration.key) % _LOCKS]:
             for _ in range(_ATTEMPTS):
-                [outcome] = self._attempt([item])
+                [outcome] = self._attempt([registration])
                 if outcome is not None:
                     return outcome
-        return TooMuchContention(*item.key)
+        return TooMuchContention(*registration.key)
 
-    def _attempt(self, wanted: Sequence[Registration]) -> list[Version | Exception | None]:
-        """Return the result of each; None if another writer changed the schema first."""
+    def _attempt(self, registrations: Sequence[Registration]) -> list[Version | Exception | None]:
+        """Return the result of each registration; None if another writer changed the schema first."""
         outcomes: list[Version | Exception | None] = []
         steps: dict[int, NewVersion] = {}
-        taken: set[SchemaKey] = set()
+        keys: set[SchemaKey] = set()
         with self._store.session():
-            for place, item in enumerate(wanted):
-                decided = self._decide(item) if item.key not in taken else None
+            for place, registration in enumerate(registrations):
+                decided = self._decide(registration) if registration.key not in keys else None
                 if isinstance(decided, NewVersion):
-                    taken.add(item.key)
+                    keys.add(registration.key)
                     steps[place] = decided
                     decided = None
                 outcomes.append(decided)
@@ -153,58 +156,62 @@ class Versions:
                     _warn_if_refused(outcome)
         return outcomes
 
-    def _decide(self, wanted: Registration) -> NewVersion | Version | Exception:
+    def _decide(self, registration: Registration) -> NewVersion | Version | Exception:
         """Return the existing version, the one to be written, or the error."""
         try:
-            return self._decided(wanted)
+            return self._decided(registration)
         except Exception as error:  # noqa: BLE001 one registration of a batch does not stop the others
             return error
 
-    def _decided(self, wanted: Registration) -> NewVersion | Version:
-        key = wanted.key
+    def _decided(self, registration: Registration) -> NewVersion | Version:
+        key = registration.key
         effective = self._effective(key)
         schema = effective.schema
-        references = _declared(effective) if wanted.references is None else tuple(wanted.references)
-        legacy = wanted.schema_id is not None
-        parsed = self._definitions.parse(schema.data_format, wanted.definition, references, legacy=legacy)
-        contracts = wanted.contracts if wanted.checked else NO_CONTRACT_RULES
-        known, contract = self._known(schema, parsed, wanted.contract, inherits=wanted.checked, contracts=contracts)
-        if known is not None and known.status == AVAILABLE and known.deleted is None:
-            return _as_imported(known, wanted)
-        if wanted.bound:
+        references = _declared(effective) if registration.references is None else tuple(registration.references)
+        legacy = registration.schema_id is not None
+        parsed = self._definitions.parse(schema.data_format, registration.definition, references, legacy=legacy)
+        contracts = registration.contracts if registration.checked else NO_CONTRACT_RULES
+        existing, contract = self._existing(
+            schema, parsed, registration.contract, inherits=registration.checked, contracts=contracts
+        )
+        if existing is not None and existing.status == AVAILABLE and existing.deleted is None:
+            return _as_imported(existing, registration)
+        if registration.bound:
             refuse_unwritable(key, effective.mode, with_id=False)
-        number = self._number(schema, known, wanted.number)
+        number = self._number(schema, existing, registration.number)
         verdict = None
-        if wanted.checked:
+        if registration.checked:
             mode = compatibility_of(effective)
             if mode is CompatibilityMode.DISABLED and schema.latest is not None:
                 raise VersioningDisabled(*key)
-            verdict = self._history.check_compatibility(schema, mode, Candidate(parsed, contract, wanted.rules, contracts))
+            verdict = self._history.check_compatibility(
+                schema, mode, Candidate(parsed, contract, registration.rules, contracts)
+            )
         refused = verdict is not None and not verdict.compatible
         if verdict is not None and refused:
             # A refused text cannot replace a soft-deleted one, which stays readable by its ids.
-            if not wanted.keep_refused or (known is not None and known.status == AVAILABLE):
+            if not registration.keep_refused or (existing is not None and existing.status == AVAILABLE):
                 raise IncompatibleSchema(verdict)
-            if known is not None:
-                return known
+            if existing is not None:
+                return existing
         version = Version(
-            id=known.id if known is not None and known.status == AVAILABLE else new_version_id(),
+            id=existing.id if existing is not None and existing.status == AVAILABLE else new_version_id(),
             key=key,
             number=number,
             status=FAILURE if refused else AVAILABLE,
             data_format=schema.data_format,
             created=self._now(),
-            schema_id=wanted.schema_id or 0,
-            definition=wanted.definition,
+            schema_id=registration.schema_id or 0,
+            definition=registration.definition,
             fingerprint=fingerprint_with(parsed.fingerprint, contract),
             verdict=verdict if refused else None,
             references=references,
             contract=contract,
         )
-        replaces = None if known is None else known.id
-        return NewVersion(version=version, revision=schema.revision, replaces=replaces, actor=wanted.actor)
+        replaces = None if existing is None else existing.id
+        return NewVersion(version=version, revision=schema.revision, replaces=replaces, actor=registration.actor)
 
-    def _known(
+    def _existing(
         self,
         schema: Schema,
         parsed: ParsedSchema,
@@ -219,48 +226,48 @@ class Versions:
                 before = self._store.get_numbered(schema.key, schema.latest)
                 contract = before.contract if before is not None else None
             contract, inherits = contracts.contract(contract), False
-        known = self._store.find(schema.key, fingerprint_with(parsed.fingerprint, contract))
-        live = known is not None and known.status == AVAILABLE and known.deleted is None
+        existing = self._store.find(schema.key, fingerprint_with(parsed.fingerprint, contract))
+        live = existing is not None and existing.status == AVAILABLE and existing.deleted is None
         if live or contract is not None or not inherits or schema.latest is None:
-            return known, contract
+            return existing, contract
         latest = self._store.get_numbered(schema.key, schema.latest)
         if latest is not None and self._definitions.is_standalone_of(parsed, latest):
             # Glue's clients read it as one text, and register what they read.
             return latest, latest.contract
         if latest is None or latest.contract is None:
-            return known, None
+            return existing, None
         return self._store.find(schema.key, fingerprint_with(parsed.fingerprint, latest.contract)), latest.contract
 
-    def _number(self, schema: Schema, known: Version | None, wanted: int | None) -> int:
-        number = schema.next_number if wanted is None else wanted
+    def _number(self, schema: Schema, existing: Version | None, requested: int | None) -> int:
+        number = schema.next_number if requested is None else requested
         if number > self._limits.versions_per_schema:
             raise RegistryFull(f"{self._limits.versions_per_schema} versions of schema {schema.key.name}")
-        if wanted is not None:
-            holder = self._store.get_numbered(schema.key, wanted)
-            if holder is not None and (known is None or holder.id != known.id):
-                raise NumberTaken(schema.key, wanted)
+        if requested is not None:
+            holder = self._store.get_numbered(schema.key, requested)
+            if holder is not None and (existing is None or holder.id != existing.id):
+                raise NumberTaken(schema.key, requested)
         return number
 
     def check_compatibility(
-        self, wanted: Registration, *, mode: CompatibilityMode | None = None, against: Sequence[int] | None = None
+        self, registration: Registration, *, mode: CompatibilityMode | None = None, against: Sequence[int] | None = None
     ) -> CompatibilityVerdict:
         """Check as :meth:`register` does, without registering.
 
-        ``mode`` None is the schema's. ``against`` compares it with these version numbers instead of those that the mode
-        picks; :class:`VersionNotFound` for one that is not there. Otherwise raises what :meth:`register` does.
+        ``mode`` None is the schema's. ``against`` are version numbers to compare with instead of those that the mode
+        selects; :class:`VersionNotFound` for a missing one. Otherwise raises what :meth:`register` does.
         """
-        effective = self._effective(wanted.key)
+        effective = self._effective(registration.key)
         schema = effective.schema
-        references = _declared(effective) if wanted.references is None else wanted.references
-        parsed = self._definitions.parse(schema.data_format, wanted.definition, references)
+        references = _declared(effective) if registration.references is None else registration.references
+        parsed = self._definitions.parse(schema.data_format, registration.definition, references)
         mode = compatibility_of(effective) if mode is None else mode
-        contract = wanted.contract
-        if wanted.contracts != NO_CONTRACT_RULES:
-            _, contract = self._known(schema, parsed, contract, contracts=wanted.contracts)
-        new = Candidate(parsed, contract, wanted.rules, wanted.contracts)
+        contract = registration.contract
+        if registration.contracts != NO_CONTRACT_RULES:
+            _, contract = self._existing(schema, parsed, contract, contracts=registration.contracts)
+        new = Candidate(parsed, contract, registration.rules, registration.contracts)
         if against is None:
             return self._history.check_compatibility(schema, mode, new)
-        chosen = [self.get_numbered(wanted.key, number) for number in sorted(against, reverse=True)]
+        chosen = [self.get_numbered(registration.key, number) for number in sorted(against, reverse=True)]
         return self._history.check_against(chosen, mode, new)
 
     def parse(self, data_format: str, definition: str, references: Sequence[Reference] = ()) -> ParsedSchema:
@@ -292,12 +299,12 @@ class Versions:
 
         :class:`SchemaNotFound`, :class:`VersionNotFound`.
         """
-        wanted = self._schema(key).latest if number is None else number
-        version = None if wanted is None else self._store.get_numbered(key, wanted)
+        chosen = self._schema(key).latest if number is None else number
+        version = None if chosen is None else self._store.get_numbered(key, chosen)
         if version is None or (version.deleted is not None and not deleted):
             self._schema(key)
             raise VersionNotFound(
-                f"RegistryName: {key.registry}, SchemaName: {key.name}, VersionNumber: {wanted or 'latest'}"
+                f"RegistryName: {key.registry}, SchemaName: {key.name}, VersionNumber: {chosen or 'latest'}"
             )
         return version
 
@@ -314,8 +321,8 @@ class Versions:
     ) -> Version:
         """By definition, in any spelling; ``references`` None are those that the schema's tags declare.
 
-        Without a ``contract`` one that has none, else one that has the latest version's. ``legacy`` finds what an import
-        stored unchecked.
+        Without a ``contract``, a version without one is found first, then one with the latest version's. ``legacy`` also
+        finds definitions that an import stored unchecked.
 
         :class:`SchemaNotFound`, :class:`VersionNotFound`.
         """
@@ -323,9 +330,9 @@ class Versions:
         references = _declared(effective) if references is None else references
         data_format = effective.schema.data_format
         parsed = self._definitions.parse(data_format, definition, references, usable=not deleted, legacy=legacy)
-        version, _ = self._known(effective.schema, parsed, contract)
+        version, _ = self._existing(effective.schema, parsed, contract)
         if version is None and contracts.set_metadata:
-            version, _ = self._known(effective.schema, parsed, contract, contracts=contracts)
+            version, _ = self._existing(effective.schema, parsed, contract, contracts=contracts)
         if version is None and deleted:
             version = self._store.find(key, fingerprint_with(parsed.fingerprint, contract))
         if version is None or (version.deleted is not None and not deleted):
@@ -400,10 +407,10 @@ def _warn_if_refused(version: Version) -> None:
         _log.warning("schema %s/%s: version %d refused. %s", key.registry, key.name, version.number, version.verdict)
 
 
-def _as_imported(known: Version, wanted: Registration) -> Version:
-    """Return ``known``; raise if an import asks for other ids than it has."""
-    if wanted.schema_id not in (None, known.schema_id):
-        raise SchemaIdDiffers(known.key.registry, wanted.schema_id, known.schema_id)
-    if wanted.number not in (None, known.number):
-        raise NumberTaken(known.key, wanted.number, known.number)
-    return known
+def _as_imported(existing: Version, registration: Registration) -> Version:
+    """Return ``existing``; raise if an import asks for other ids than it has."""
+    if registration.schema_id not in (None, existing.schema_id):
+        raise SchemaIdDiffers(existing.key.registry, registration.schema_id, existing.schema_id)
+    if registration.number not in (None, existing.number):
+        raise NumberTaken(existing.key, registration.number, existing.number)
+    return existing

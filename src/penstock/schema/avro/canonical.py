@@ -57,7 +57,7 @@ class DefinitionFold(Fold[Any]):
 
     def record(self, avro_type: RecordType, fields: Sequence[Any]) -> Any:
         """Return an object with ``fields``."""
-        written = [self.field(item, type_) for item, type_ in zip(avro_type.fields, fields, strict=True)]
+        written = [self.field(field, definition) for field, definition in zip(avro_type.fields, fields, strict=True)]
         return {"type": avro_type.kind, "fields": written, **self.common(avro_type)}
 
     def enum(self, avro_type: EnumType) -> Any:

@@ -44,8 +44,8 @@ def columns(tree: AvroSchema) -> tuple[HiveColumn, ...]:
     types = _LakeTypes(tree).root()
     assert isinstance(types, Struct)
     return tuple(
-        hive_column(item.name, field.type, item.doc, path=f"/{item.name}")
-        for item, field in zip(tree.root.fields, types, strict=True)
+        hive_column(field.name, column.type, field.doc, path=f"/{field.name}")
+        for field, column in zip(tree.root.fields, types, strict=True)
     )
 
 
@@ -71,14 +71,16 @@ class _LakeTypes(Fold[LakeType]):
 
     def union(self, avro_type: UnionType, branches: Sequence[LakeType]) -> LakeType:
         pairs = zip(avro_type.branches, branches, strict=True)
-        return of_branches([(_primitive_name(branch), made) for branch, made in pairs if _primitive_name(branch) != "null"])
+        return of_branches(
+            [(_primitive_name(branch), lake_type) for branch, lake_type in pairs if _primitive_name(branch) != "null"]
+        )
 
     def record(self, avro_type: RecordType, fields: Sequence[LakeType]) -> LakeType:
         if not fields and self.path:
             raise NoColumns(
                 f"{self.path}: record {avro_type.name} has no fields, and a struct needs one.", remedy="Add a field."
             )
-        return Struct(tuple(Field(item.name, made) for item, made in zip(avro_type.fields, fields, strict=True)))
+        return Struct(tuple(Field(field.name, lake_type) for field, lake_type in zip(avro_type.fields, fields, strict=True)))
 
     def recursive(self, avro_type: RecordType) -> NoReturn:
         raise NoColumns(

@@ -40,7 +40,7 @@ class Fold(ABC, Generic[T]):
 
     def __init__(self, schema: AvroSchema) -> None:
         self.schema = schema
-        self._made: dict[str, T] = {}
+        self._results: dict[str, T] = {}
         self._open: dict[str, None] = {}  # records whose fields are being visited, the innermost last
         self._steps: list[str] = []
 
@@ -106,7 +106,7 @@ class Fold(ABC, Generic[T]):
 
     def made(self, name: str) -> T:
         """Return the result of the named type ``name``, a full name."""
-        return self._made[name]
+        return self._results[name]
 
     @property
     def enclosing(self) -> str | None:
@@ -118,20 +118,20 @@ class Fold(ABC, Generic[T]):
         """The path of the type that is being visited, as in ``/position/items/x``; empty for the outermost."""
         return "".join(f"/{step}" for step in self._steps if step)
 
-    def _inside(self, kinds: Sequence[tuple[str, AvroType]]) -> list[T]:
+    def _inside(self, types: Sequence[tuple[str, AvroType]]) -> list[T]:
         """Convert the types inside one; each comes with the step of the path that leads to it."""
         steps, results = self._steps, []
-        if kinds and len(steps) >= self.max_depth:
+        if types and len(steps) >= self.max_depth:
             self.too_deep()
-        for step, avro_type in kinds:
+        for step, avro_type in types:
             steps.append(step)
             results.append(self.of(avro_type))
             steps.pop()
         return results
 
     def _named(self, avro_type: NamedType) -> T:
-        if avro_type.name in self._made:
-            return self.again(avro_type, self._made[avro_type.name])
+        if avro_type.name in self._results:
+            return self.again(avro_type, self._results[avro_type.name])
         match avro_type:
             case EnumType():
                 result = self.enum(avro_type)
@@ -141,10 +141,10 @@ class Fold(ABC, Generic[T]):
                 if avro_type.name in self._open:
                     return self.recursive(avro_type)
                 self._open[avro_type.name] = None
-                fields = self._inside([(item.name, item.type) for item in avro_type.fields])
+                fields = self._inside([(field.name, field.type) for field in avro_type.fields])
                 del self._open[avro_type.name]
                 result = self.record(avro_type, fields)
-        self._made[avro_type.name] = result
+        self._results[avro_type.name] = result
         return result
 
 
@@ -153,27 +153,27 @@ class FunctionFold(Fold[Callable[P, R]], Generic[P, R]):
 
     def recursive(self, avro_type: RecordType) -> Callable[P, R]:
         """Return a function that calls the record's own, which exists when the fold has ended."""
-        made, name = self._made, avro_type.name
+        functions, name = self._results, avro_type.name
 
         def call(*args: P.args, **options: P.kwargs) -> R:
-            return made[name](*args, **options)
+            return functions[name](*args, **options)
 
         return call
 
 
 def types_within(schema: AvroSchema, avro_type: AvroType) -> Iterator[AvroType]:
     """Yield ``avro_type`` and all types inside it, following references. Each named type comes once, in any order."""
-    seen: set[str] = set()
+    names: set[str] = set()
     todo: list[AvroType] = [avro_type]
     while todo:
         target = schema.resolve(todo.pop())
         match target:
             case RecordType() | EnumType() | FixedType():
-                if target.name in seen:
+                if target.name in names:
                     continue
-                seen.add(target.name)
+                names.add(target.name)
                 if isinstance(target, RecordType):
-                    todo.extend(item.type for item in target.fields)
+                    todo.extend(field.type for field in target.fields)
             case ArrayType():
                 todo.append(target.items)
             case MapType():

@@ -54,17 +54,17 @@ def library_schema(schema: AvroSchema, named: dict[str, Any] | None = None) -> A
 
     Raise fastavro's errors, which are among :data:`REFUSALS`.
     """
-    known = {} if named is None else named
+    names = {} if named is None else named
     fold = _LibraryFold(schema)
     document = fold.root()
     # fastavro looks up a name with a dot unchanged. No definition can have a name that begins with a dot.
     marked = {f".{name}": name for name in fold.bare}
-    known.update(dict.fromkeys(marked))
+    names.update(dict.fromkeys(marked))
     try:
-        parsed = fastavro.parse_schema(document, known)
+        parsed = fastavro.parse_schema(document, names)
     finally:
         for mark in marked:
-            del known[mark]
+            del names[mark]
     return _unmarked(parsed, marked) if marked else parsed
 
 

@@ -136,11 +136,13 @@ def by_reference(schema: AvroSchema) -> AvroSchema:
     Then a named type can be replaced in ``names`` only.
     """
     names: dict[str, NamedType] = {}
-    for name, named in schema.names.items():
-        if isinstance(named, RecordType):
-            names[name] = replace(named, fields=tuple(replace(item, type=_apart(item.type)) for item in named.fields))
+    for name, avro_type in schema.names.items():
+        if isinstance(avro_type, RecordType):
+            names[name] = replace(
+                avro_type, fields=tuple(replace(item, type=_apart(item.type)) for item in avro_type.fields)
+            )
         else:
-            names[name] = named
+            names[name] = avro_type
     return AvroSchema(root=_apart(schema.root), names=names)
 
 

@@ -147,7 +147,8 @@ class _Parser:
         """Check that all texts define a type alike."""
         for earlier, path in self.again:
             ours, theirs = (
-                canonical_text(AvroSchema(root=named, names=self.names)) for named in (self.names[earlier.name], earlier)
+                canonical_text(AvroSchema(root=avro_type, names=self.names))
+                for avro_type in (self.names[earlier.name], earlier)
             )
             if ours != theirs:
                 _refuse(
@@ -198,25 +199,25 @@ class _Parser:
 
     def _union(self, node: Sequence[Any], namespace: str, path: str, depth: int) -> UnionType:
         if len(node) == 2 and depth < self.max_depth and isinstance(node[0], str) and isinstance(node[1], str):
-            known = _PAIRS.get((node[0], node[1]))
-            if known is not None:
-                return known
+            bare_union = _PAIRS.get((node[0], node[1]))
+            if bare_union is not None:
+                return bare_union
         if not node:
             _refuse(path, "the union has no branches.", 'List its types, such as ["null", "string"].')
         branches: list[AvroType] = []
-        seen: set[str] = set()
+        keys: set[str] = set()
         for index, item in enumerate(node):
             branch = self.type(item, namespace=namespace, path=f"{path}/{index}", depth=depth + 1)
             if isinstance(branch, UnionType):
                 _refuse(f"{path}/{index}", "a union is directly inside a union.", "Merge the two lists.")
             key = branch_name(branch)
-            if key in seen:
+            if key in keys:
                 _refuse(
                     f"{path}/{index}",
                     f"the union has '{key}' twice; only named types may repeat, under different names.",
                     "Keep one of the two, or wrap one in a record.",
                 )
-            seen.add(key)
+            keys.add(key)
             branches.append(branch)
         return UnionType(branches=tuple(branches))
 
@@ -230,14 +231,14 @@ class _Parser:
             _refuse(f"{path}/fields", f"'fields' must be a list, not {_json_kind(nodes)}.")
         self.open.add(name)
         fields: list[AvroField] = []
-        taken: set[str] = set()
+        names: set[str] = set()
         for index, item in enumerate(nodes):
             field = self._field(item, inner, f"{path}/fields/{index}", depth)
-            if field.name in taken:
+            if field.name in names:
                 _refuse(
                     f"{path}/fields/{index}", f"record {name} has the field '{field.name}' twice.", "Rename one of them."
                 )
-            taken.add(field.name)
+            names.add(field.name)
             fields.append(field)
         self.open.discard(name)
         record = RecordType(
@@ -282,15 +283,15 @@ class _Parser:
         symbols = _need(node, "symbols", path)
         if not isinstance(symbols, list):
             _refuse(f"{path}/symbols", f"'symbols' must be a list, not {_json_kind(symbols)}.")
-        taken: set[str] = set()
+        unique: set[str] = set()
         for index, symbol in enumerate(symbols):
             if not self._is_name(symbol, _NAME):
                 _refuse(f"{path}/symbols/{index}", f"{_quote(symbol)} is not a valid symbol.", _NAME_RULE)
-            if symbol in taken:
+            if symbol in unique:
                 _refuse(f"{path}/symbols/{index}", f"enum {name} has the symbol '{symbol}' twice.", "Keep one of them.")
-            taken.add(symbol)
+            unique.add(symbol)
         default = node.get("default")
-        if "default" in node and (not isinstance(default, str) or default not in taken):
+        if "default" in node and (not isinstance(default, str) or default not in unique):
             _refuse(
                 f"{path}/default", f"{_quote(default)} is not among the symbols of enum {name}.", "Add it or name another."
             )

@@ -89,12 +89,12 @@ class _Comparison:
                 self._count()
                 reader, writer = self.reader.resolve(pending[0]), self.writer.resolve(pending[1])
                 key = _pair_key(reader, writer)
-                known = self._known(key, open_pairs)
-                if known is None:
+                earlier = self._earlier(key, open_pairs)
+                if earlier is None:
                     if key is not None:
                         open_pairs.add(key)
                     stack.append((self._rule(reader, writer, pending[2], top=not stack), key))
-                answer, pending = known, None
+                answer, pending = earlier, None
             else:
                 rule, key = stack[-1]
                 try:
@@ -116,7 +116,7 @@ class _Comparison:
                 remedy="Split the schema, or make its unions shorter.",
             )
 
-    def _known(self, key: tuple[str, str] | None, open_pairs: set[tuple[str, str]]) -> _Findings | None:
+    def _earlier(self, key: tuple[str, str] | None, open_pairs: set[tuple[str, str]]) -> _Findings | None:
         if key is None:
             return None
         if key in self.broken:
@@ -195,15 +195,15 @@ class _Comparison:
         findings: list[Incompatibility] = []
         if (self.rules.top_level_names or not top) and not same_name(reader, writer):
             findings.append(_name_mismatch(reader, writer, path))
-        written = {item.name: item for item in writer.fields}
-        for item in reader.fields:
-            source = source_field(item, written)
-            if source is not None and _reads_itself(item.type, source.type):
+        written = {expected.name: expected for expected in writer.fields}
+        for expected in reader.fields:
+            source = source_field(expected, written)
+            if source is not None and _reads_itself(expected.type, source.type):
                 continue
             if source is not None:
-                findings.extend((yield item.type, source.type, f"{path}/{item.name}"))
-            elif not item.has_default:
-                findings.append(_missing_default(reader, writer, item, path))
+                findings.extend((yield expected.type, source.type, f"{path}/{expected.name}"))
+            elif not expected.has_default:
+                findings.append(_missing_default(reader, writer, expected, path))
         return findings
 
 
@@ -225,9 +225,9 @@ def _pair_key(reader: _Resolved, writer: _Resolved) -> tuple[str, str] | None:
     return None
 
 
-def source_field(item: AvroField, written: dict[str, AvroField]) -> AvroField | None:
+def source_field(field: AvroField, written: dict[str, AvroField]) -> AvroField | None:
     """Return the writer's field for a reader's field: the one with its name, else the first with one of its aliases."""
-    for name in (item.name, *item.aliases):
+    for name in (field.name, *field.aliases):
         if name in written:
             return written[name]
     return None
@@ -265,10 +265,10 @@ def _finding(path: str, rule: str, reader: AvroType, writer: AvroType, message: 
 
 
 def _type_mismatch(reader: AvroType, writer: AvroType, path: str) -> Incompatibility:
-    named, written = describe(reader), describe(writer)
-    message = f"the reader expects {named} and the writer wrote {written}, which Avro does not convert. "
+    expected, written = describe(reader), describe(writer)
+    message = f"the reader expects {expected} and the writer wrote {written}, which Avro does not convert. "
     if isinstance(writer, PrimitiveType) and writer.name == "null":
-        message += f"Make the reader's type a union of null and {named}, or keep the writer from writing null."
+        message += f"Make the reader's type a union of null and {expected}, or keep the writer from writing null."
     else:
         readers = _PROMOTIONS.get(writer.name, ()) if isinstance(writer, PrimitiveType) else ()
         allowed = " or ".join(
@@ -289,15 +289,15 @@ def _missing_branch(reader: UnionType, writer: AvroType, path: str) -> Incompati
     )
 
 
-def _missing_default(reader: RecordType, writer: RecordType, item: AvroField, path: str) -> Incompatibility:
-    described = describe(item.type)
+def _missing_default(reader: RecordType, writer: RecordType, field: AvroField, path: str) -> Incompatibility:
+    described = describe(field.type)
     return Incompatibility(
-        path=f"{path}/{item.name}",
+        path=f"{path}/{field.name}",
         rule="READER_FIELD_MISSING_DEFAULT_VALUE",
-        reader=f"field {item.name} of {describe(reader)}: {described}, no default",
-        writer=f"{describe(writer)} without {item.name}",
+        reader=f"field {field.name} of {describe(reader)}: {described}, no default",
+        writer=f"{describe(writer)} without {field.name}",
         message=(
-            f"the reader needs field '{item.name}' ({described}), which the writer does not write, and it has no default. "
+            f"the reader needs field '{field.name}' ({described}), which the writer does not write, and it has no default. "
             f"Give it a default (an optional field is a union whose first branch is null, with default null)"
             f", or name the writer's field among its aliases."
         ),
@@ -318,8 +318,8 @@ def _name_mismatch(reader: NamedType, writer: NamedType, path: str) -> Incompati
 def _enums(reader: EnumType, writer: EnumType, path: str) -> list[Incompatibility]:
     if not same_name(reader, writer):
         return [_name_mismatch(reader, writer, path)]
-    known = frozenset(reader.symbols)
-    missing = [symbol for symbol in writer.symbols if symbol not in known]
+    symbols = frozenset(reader.symbols)
+    missing = [symbol for symbol in writer.symbols if symbol not in symbols]
     if not missing or reader.default is not None:
         return []
     shown = ", ".join(missing[:20]) + (", ..." if len(missing) > 20 else "")

@@ -35,7 +35,7 @@ def kept(old: Iterable[Hashable], new: Iterable[Hashable]) -> list[tuple[int, in
 
 def _counted(elements: Iterable[Hashable]) -> Iterator[tuple[Hashable, int]]:
     """Yield each element with its count so far."""
-    seen: Counter[Hashable] = Counter()
+    counts: Counter[Hashable] = Counter()
     for element in elements:
-        seen[element] += 1
-        yield element, seen[element]
+        counts[element] += 1
+        yield element, counts[element]

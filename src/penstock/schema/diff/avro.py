@@ -38,7 +38,7 @@ def avro_changes(old: AvroSchema, new: AvroSchema) -> Changes:
 class _Walk:
     def __init__(self, old: AvroSchema, new: AvroSchema) -> None:
         self._old, self._new = old, new
-        self._found: list[Change] = []
+        self._changes: list[Change] = []
         self._first: dict[tuple[str, str], str] = {}
         self._same: dict[str, str] = {}
         # Changes are queued among the pairs, so that they come in the order of the fields.
@@ -46,15 +46,15 @@ class _Walk:
 
     def run(self) -> Changes:
         while self._todo:
-            item = self._todo.pop()
-            if isinstance(item, Change):
-                self._found.append(item)
+            entry = self._todo.pop()
+            if isinstance(entry, Change):
+                self._changes.append(entry)
                 continue
-            old, new, path = item
+            old, new, path = entry
             waiting, self._todo = self._todo, []
             self._pair(self._old.resolve(old), self._new.resolve(new), path)
             self._todo = waiting + self._todo[::-1]
-        return Changes(found=self._found, same=self._same)
+        return Changes(changes=self._changes, same=self._same)
 
     def _pair(self, old: _Resolved, new: _Resolved, path: str) -> None:
         match old, new:
@@ -113,16 +113,16 @@ class _Walk:
                 self._maybe(path, "size", f"{old.size} bytes", f"{new.size} bytes")
 
     def _fields(self, old: Sequence[AvroField], new: Sequence[AvroField], path: str) -> None:
-        before, after = ({item.name: item for item in fields} for fields in (old, new))
-        for name, item in before.items():
+        before, after = ({field.name: field for field in side} for side in (old, new))
+        for name, field in before.items():
             where = f"{path}/{name}"
             if name in after:
-                self._field(item, after[name], where)
+                self._field(field, after[name], where)
             else:
-                self._note(where, "field", _text(item), None)
-        for name, item in after.items():
+                self._note(where, "field", _text(field), None)
+        for name, field in after.items():
             if name not in before:
-                self._note(f"{path}/{name}", "field", None, _text(item))
+                self._note(f"{path}/{name}", "field", None, _text(field))
         self._order(path, "order of fields", list(before), list(after))
 
     def _field(self, old: AvroField, new: AvroField, path: str) -> None:
@@ -134,12 +134,12 @@ class _Walk:
         self._todo.append((old.type, new.type, path))
 
     def _symbols(self, old: EnumType, new: EnumType, path: str) -> None:
-        known, named = frozenset(old.symbols), frozenset(new.symbols)
+        before, after = frozenset(old.symbols), frozenset(new.symbols)
         for symbol in old.symbols:
-            if symbol not in named:
+            if symbol not in after:
                 self._note(path, "symbol", symbol, None)
         for symbol in new.symbols:
-            if symbol not in known:
+            if symbol not in before:
                 self._note(path, "symbol", None, symbol)
         self._order(path, "order of symbols", old.symbols, new.symbols)
         self._maybe(path, "default symbol", old.default, new.default)
@@ -152,7 +152,7 @@ class _Walk:
     def _order(self, path: str, part: str, old: Sequence[str], new: Sequence[str]) -> None:
         """Report a change of the order of the elements that both sides have, which the binary encoding follows."""
         common = set(old) & set(new)
-        if [item for item in new if item in common] != [item for item in old if item in common]:
+        if [element for element in new if element in common] != [element for element in old if element in common]:
             self._note(path, part, ", ".join(old), ", ".join(new), inert=True)
 
     def _maybe(self, path: str, part: str, old: str | None, new: str | None, *, inert: bool = False) -> None:
@@ -171,13 +171,13 @@ def _key(avro_type: _Resolved) -> str:
             return type(avro_type).__name__
 
 
-def _text(item: AvroField) -> str:
-    default = f" = {_json(item.default)}" if item.has_default else ""
-    return describe(item.type) + default
+def _text(field: AvroField) -> str:
+    default = f" = {_json(field.default)}" if field.has_default else ""
+    return describe(field.type) + default
 
 
-def _default(item: AvroField) -> str | None:
-    return _json(item.default) if item.has_default else None
+def _default(field: AvroField) -> str | None:
+    return _json(field.default) if field.has_default else None
 
 
 def _joined(names: Iterable[str]) -> str | None:

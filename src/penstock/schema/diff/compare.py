@@ -43,7 +43,7 @@ def compare(old: ParsedSchema, new: ParsedSchema, rules: CompatibilityRules = GL
     if old.fingerprint == new.fingerprint:
         return SchemaDiff(changes=())
     walked = _WALKS[old.data_format](old, new)
-    changes = list(walked.found) or [_whole(old, new)]
+    changes = list(walked.changes) or [_whole(old, new)]
     readable = format_of(old.data_format).readable
     sides: tuple[tuple[Direction, ParsedSchema, ParsedSchema], ...] = (("BACKWARD", new, old), ("FORWARD", old, new))
     breaks = [

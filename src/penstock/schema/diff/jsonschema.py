@@ -35,14 +35,14 @@ def json_changes(old: ParsedSchema, new: ParsedSchema) -> Changes:
     """Return the changes from ``old`` to ``new`` by the JSON pointers of their keywords."""
     walk = _Walk()
     walk.run(json.loads(old.canonical), json.loads(new.canonical))
-    return Changes(found=walk.found, same=walk.same)
+    return Changes(changes=walk.changes, same=walk.same)
 
 
 class _Walk:
     """Compares pairs of values; ``names`` is true for a pair whose keys are names of properties or definitions."""
 
     def __init__(self) -> None:
-        self.found: list[Change] = []
+        self.changes: list[Change] = []
         self.same: dict[str, str] = {}
 
     def run(self, old: Any, new: Any) -> None:
@@ -66,31 +66,31 @@ class _Walk:
         for key in [*old, *(key for key in new if key not in old)]:
             where, part = f"{path}/{escape(key)}", path.rpartition("/")[2] if names else key
             if key not in new:
-                self.found.append(_change(where, part, old[key]))
+                self.changes.append(_change(where, part, old[key]))
             elif key not in old:
-                self.found.append(_change(where, part, new=new[key]))
+                self.changes.append(_change(where, part, new=new[key]))
             else:
                 pairs.append((old[key], new[key], where, part, not names and key in HOLDERS_BY_NAME))
         return pairs
 
     def _listed(self, old: list[Any], new: list[Any], path: str, part: str) -> list[Any]:
         for index in range(len(new), len(old)):
-            self.found.append(_change(f"{path}/{index}", part, old[index]))
+            self.changes.append(_change(f"{path}/{index}", part, old[index]))
         for index in range(len(old), len(new)):
-            self.found.append(_change(f"{path}/{index}", part, new=new[index]))
+            self.changes.append(_change(f"{path}/{index}", part, new=new[index]))
         return [
             (ours, theirs, f"{path}/{index}", part, False)
             for index, (ours, theirs) in enumerate(zip(old, new, strict=False))
         ]
 
     def _set(self, old: list[Any], new: list[Any], path: str, part: str) -> None:
-        before, after = ({_json(item): item for item in items} for items in (old, new))
-        for text, item in before.items():
+        before, after = ({_json(member): member for member in items} for items in (old, new))
+        for text, member in before.items():
             if text not in after:
-                self.found.append(_change(_of_set(path, part, item), part, item))
-        for text, item in after.items():
+                self.changes.append(_change(_of_set(path, part, member), part, member))
+        for text, member in after.items():
             if text not in before:
-                self.found.append(_change(_of_set(path, part, item), part, new=item))
+                self.changes.append(_change(_of_set(path, part, member), part, new=member))
 
     def _reference(self, old: dict[str, Any], new: dict[str, Any], path: str) -> None:
         """Record where a ``$ref`` leads: rules name the path through it, and its target is compared where it is defined."""
@@ -100,7 +100,7 @@ class _Walk:
 
     def _compare(self, path: str, part: str, old: Any, new: Any) -> None:
         if _json(old) != _json(new):  # by their text, since 1 equals true
-            self.found.append(_change(path, part, old, new))
+            self.changes.append(_change(path, part, old, new))
 
 
 def _change(path: str, part: str, old: Any = _MISSING, new: Any = _MISSING) -> Change:
@@ -112,8 +112,8 @@ def _schemas(items: Sequence[Any]) -> bool:
     return all(isinstance(item, dict | bool) for item in items)
 
 
-def _of_set(path: str, part: str, item: Any) -> str:
-    return f"{path}/{escape(item)}" if part == "required" and isinstance(item, str) else path
+def _of_set(path: str, part: str, member: Any) -> str:
+    return f"{path}/{escape(member)}" if part == "required" and isinstance(member, str) else path
 
 
 def _json(value: Any) -> str:

@@ -65,7 +65,7 @@ class Change:
 class Changes:
     """The changes that a format's walk found. ``same`` maps a path to the one under which its type was compared already."""
 
-    found: Sequence[Change]
+    changes: Sequence[Change]
     same: Mapping[str, str]
 
 

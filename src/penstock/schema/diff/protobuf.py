@@ -28,7 +28,7 @@ def protobuf_changes(old: ProtoTree, new: ProtoTree) -> Changes:
     for file in old.files[:-1]:
         if file.name in imported:
             changes.extend(_file(file, imported[file.name], old, new))
-    return Changes(found=changes, same={})
+    return Changes(changes=changes, same={})
 
 
 def _file(old: Any, new: Any, before: ProtoTree, after: ProtoTree) -> Iterator[Change]:
@@ -66,45 +66,45 @@ def _order(ours: Mapping[str, MessageType], theirs: Mapping[str, MessageType]) -
 
 
 def _message(old: MessageType, new: MessageType, before: ProtoTree, after: ProtoTree, path: str) -> Iterator[Change]:
-    ours, theirs = ({item.number: item for item in message.proto.field} for message in (old, new))
+    ours, theirs = ({field.number: field for field in message.proto.field} for message in (old, new))
     for number in sorted(ours.keys() | theirs.keys()):
-        left, right = ours.get(number), theirs.get(number)
+        before_field, after_field = ours.get(number), theirs.get(number)
         texts = [
-            None if item is None else _field(item, message, tree)
-            for item, message, tree in ((left, old, before), (right, new, after))
+            None if field is None else _field(field, message, tree)
+            for field, message, tree in ((before_field, old, before), (after_field, new, after))
         ]
-        shown: Any = right if right is not None else left
-        also = {f"{path}/{name}" for name in (*_oneof_paths(left, old), *_oneof_paths(right, new))}
-        if left is not None:
-            also.add(f"{path}/{left.name}")  # used if the reader has the old name
+        shown: Any = after_field if after_field is not None else before_field
+        also = {f"{path}/{name}" for name in (*_oneof_paths(before_field, old), *_oneof_paths(after_field, new))}
+        if before_field is not None:
+            also.add(f"{path}/{before_field.name}")  # used if the reader has the old name
         yield from _maybe(f"{path}/{shown.name}", "field", *texts, also=tuple(sorted(also)))
-        if left is not None and right is not None:
-            yield from _rest(_plain(left), _plain(right), _OF_FIELD, f"{path}/{right.name}")
+        if before_field is not None and after_field is not None:
+            yield from _rest(_plain(before_field), _plain(after_field), _OF_FIELD, f"{path}/{after_field.name}")
     yield from _oneofs(old, new, path)
     yield from _reserved(old.proto, new.proto, path, last=1)
     yield from _rest(old.proto, new.proto, _OF_MESSAGE, path)
 
 
-def _field(item: Any, message: MessageType, tree: ProtoTree) -> str:
-    oneof = real_oneof(item)
+def _field(field: Any, message: MessageType, tree: ProtoTree) -> str:
+    oneof = real_oneof(field)
     inside = "" if oneof is None else f" in oneof {message.proto.oneof_decl[oneof].name}"
-    return f"{'optional ' if item.proto3_optional else ''}{type_text(item, tree)} {item.name} = {item.number}{inside}"
+    return f"{'optional ' if field.proto3_optional else ''}{type_text(field, tree)} {field.name} = {field.number}{inside}"
 
 
-def _oneof_paths(item: Any, message: MessageType) -> Iterator[str]:
-    oneof = None if item is None else real_oneof(item)
+def _oneof_paths(field: Any, message: MessageType) -> Iterator[str]:
+    oneof = None if field is None else real_oneof(field)
     if oneof is not None:
         name = message.proto.oneof_decl[oneof].name
         yield name
-        yield f"{name}/{item.name}"
+        yield f"{name}/{field.name}"
 
 
-def _plain(item: Any) -> Any:
+def _plain(field: Any) -> Any:
     """Return the field without its JSON name if that is the default."""
-    if item.json_name != default_json_name(item.name):
-        return item
-    copy = type(item)()
-    copy.CopyFrom(item)
+    if field.json_name != default_json_name(field.name):
+        return field
+    copy = type(field)()
+    copy.CopyFrom(field)
     copy.ClearField("json_name")
     return copy
 
@@ -133,13 +133,13 @@ def _enums(old: Any, new: Any, before: ProtoTree, after: ProtoTree) -> Iterator[
 
 
 def _enum(old: EnumType, new: EnumType, path: str) -> Iterator[Change]:
-    ours, theirs = ({item.name: item for item in enum.proto.value} for enum in (old, new))
+    ours, theirs = ({value.name: value for value in enum.proto.value} for enum in (old, new))
     for name in [*ours, *(name for name in theirs if name not in ours)]:
-        left, right = ours.get(name), theirs.get(name)
-        texts = (None if item is None else f"{name} = {item.number}" for item in (left, right))
+        old_value, new_value = ours.get(name), theirs.get(name)
+        texts = (None if value is None else f"{name} = {value.number}" for value in (old_value, new_value))
         yield from _maybe(f"{path}/{name}", "value", *texts)
-        if left is not None and right is not None:
-            yield from _rest(left, right, ("name", "number"), f"{path}/{name}")
+        if old_value is not None and new_value is not None:
+            yield from _rest(old_value, new_value, ("name", "number"), f"{path}/{name}")
     first = [enum.proto.value[0].name for enum in (old, new)]
     yield from _maybe(path, "first value", *first)
     yield from _reserved(old.proto, new.proto, path, last=0)
@@ -147,30 +147,37 @@ def _enum(old: EnumType, new: EnumType, path: str) -> Iterator[Change]:
 
 
 def _services(old: Any, new: Any, before: ProtoTree, after: ProtoTree) -> Iterator[Change]:
-    ours, theirs = ({item.name: item for item in file.service} for file in (old, new))
+    ours, theirs = ({service.name: service for service in file.service} for file in (old, new))
     for name in sorted({*ours, *theirs}):
-        left, right = ours.get(name), theirs.get(name)
-        if left is None or right is None:
-            texts = (None if item is None else f"service {name}" for item in (left, right))
+        old_service, new_service = ours.get(name), theirs.get(name)
+        if old_service is None or new_service is None:
+            texts = (None if service is None else f"service {name}" for service in (old_service, new_service))
             yield from _maybe(f"/{name}", "service", *texts)
         else:
-            yield from _methods(left, right, before, after)
-            yield from _rest(left, right, _OF_SERVICE, f"/{name}")
+            yield from _methods(old_service, new_service, before, after)
+            yield from _rest(old_service, new_service, _OF_SERVICE, f"/{name}")
 
 
 def _methods(old: Any, new: Any, before: ProtoTree, after: ProtoTree) -> Iterator[Change]:
-    ours, theirs = ({item.name: item for item in service.method} for service in (old, new))
+    ours, theirs = ({method.name: method for method in service.method} for service in (old, new))
     for name in sorted({*ours, *theirs}):
         path = f"/{new.name}/{name}"
-        left, right = ours.get(name), theirs.get(name)
-        texts = (None if item is None else signature(item, tree) for item, tree in ((left, before), (right, after)))
+        old_method, new_method = ours.get(name), theirs.get(name)
+        texts = (
+            None if method is None else signature(method, tree)
+            for method, tree in ((old_method, before), (new_method, after))
+        )
         yield from _maybe(path, "method", *texts)
-        if left is not None and right is not None:
-            yield from _rest(left, right, _OF_METHOD, path)
+        if old_method is not None and new_method is not None:
+            yield from _rest(old_method, new_method, _OF_METHOD, path)
 
 
 def _own(types: Any, file: Any) -> dict[str, Any]:
-    return {item.local_name: item for item in types if item.file is file and not getattr(item, "is_map_entry", False)}
+    return {
+        declared.local_name: declared
+        for declared in types
+        if declared.file is file and not getattr(declared, "is_map_entry", False)
+    }
 
 
 def _reserved(old: Any, new: Any, path: str, *, last: int) -> Iterator[Change]:

@@ -122,7 +122,7 @@ def record_name(schema: str) -> str:
 
 
 def _need_records(shape: Shape) -> None:
-    others = [kind for kind in kinds(shape) if kind != "record"] + (["null"] if shape.null else [])
+    others = [type_name for type_name in kinds(shape) if type_name != "record"] + (["null"] if shape.null else [])
     if others:
         raise TypeConflict(
             f"the data are {' and '.join(others)}, and schemas are derived from records only.",
@@ -212,11 +212,11 @@ class _Draft:
 
     def _cover_record(self, name: str, members: Mapping[str, Shape], path: str) -> None:
         record = self._record(name)
-        known = {item.name: item for item in record.fields}
+        fields = {field.name: field for field in record.fields}
         for key in sorted(members):
             where = f"{path}/{key}"
-            if key in known:
-                self.cover(known[key].type, members[key], where)
+            if key in fields:
+                self.cover(fields[key].type, members[key], where)
             elif members[key].has_type:
                 self._add(name, key, self._type(members[key], where, name, _checked(key, path)))
 
@@ -230,9 +230,13 @@ class _Draft:
         self.added = self.added or {}
         self.added[name] = self.added.get(name, 0) + len(fields) - len(record.fields)
         self.names[name] = replace(record, fields=fields)
-        counts = {known: len(kind.fields) for known, kind in self.names.items() if isinstance(kind, RecordType)}
+        counts = {
+            record_name: len(avro_type.fields)
+            for record_name, avro_type in self.names.items()
+            if isinstance(avro_type, RecordType)
+        }
         if sum(counts.values()) > self.rules.max_fields:
-            largest = max(counts, key=lambda known: counts[known])
+            largest = max(counts, key=lambda record_name: counts[record_name])
             raise TooManyFields(
                 f"the schema would have more than {self.rules.max_fields} fields, {counts[largest]} of them in record "
                 f"{largest}.",
@@ -275,9 +279,9 @@ class _Draft:
     def _refuse(self, path: str, contents: str, avro_type: AvroType) -> None:
         if self.lenient:
             return
-        known = self.names[avro_type.name] if isinstance(avro_type, Reference) else avro_type
+        registered = self.names[avro_type.name] if isinstance(avro_type, Reference) else avro_type
         raise TypeConflict(
-            f"the data has {contents}, and the registered schema has {describe_type(known)}.",
+            f"the data has {contents}, and the registered schema has {describe_type(registered)}.",
             path=path,
             remedy="A registered type cannot change, or its readers fail. Correct the data, or use a new field"
             + ("; whole_numbers='double' leaves room for fractions in new fields." if contents == "double" else "."),
@@ -285,24 +289,24 @@ class _Draft:
 
     def unite(self, other: "_Draft") -> None:
         """Add the fields and types of ``other`` that this draft lacks, matched by name."""
-        for name, named in other.names.items():
+        for name, theirs in other.names.items():
             ours = self.names.get(name)
             if ours is None:
-                self.names[name] = named
-                self.added = {**(self.added or {}), name: len(named.fields) if isinstance(named, RecordType) else 0}
+                self.names[name] = theirs
+                self.added = {**(self.added or {}), name: len(theirs.fields) if isinstance(theirs, RecordType) else 0}
                 continue
-            if not (isinstance(ours, RecordType) and isinstance(named, RecordType)):
+            if not (isinstance(ours, RecordType) and isinstance(theirs, RecordType)):
                 continue
-            known = {item.name: item for item in ours.fields}
-            for item in named.fields:
-                if item.name in known and known[item.name].type != item.type:
+            fields = {field.name: field for field in ours.fields}
+            for field in theirs.fields:
+                if field.name in fields and fields[field.name].type != field.type:
                     raise TypeConflict(
-                        f"one producer's schema has {describe_type(known[item.name].type)}, "
-                        f"another's {describe_type(item.type)}.",
-                        path=f"/{unqualified(name)}/{item.name}",
+                        f"one producer's schema has {describe_type(fields[field.name].type)}, "
+                        f"another's {describe_type(field.type)}.",
+                        path=f"/{unqualified(name)}/{field.name}",
                         remedy=_BY_HAND,
                     )
-            missing = tuple(item for item in named.fields if item.name not in known)
+            missing = tuple(field for field in theirs.fields if field.name not in fields)
             if missing:
                 self._put(name, (*ours.fields, *missing))
 

@@ -68,8 +68,8 @@ def takes(avro_type: AvroType, scalar: str) -> bool:
     """Return whether a value of the kind ``scalar`` can be written as ``avro_type``."""
     match avro_type:
         case PrimitiveType():
-            known = _LOGICAL.get((avro_type.name, logical_type(avro_type) or ""))
-            return scalar in (known or _ACCEPTED.get(avro_type.name, frozenset()))
+            accepted = _LOGICAL.get((avro_type.name, logical_type(avro_type) or ""))
+            return scalar in (accepted or _ACCEPTED.get(avro_type.name, frozenset()))
         case EnumType():
             return scalar == "string"  # the symbols are checked when the value is written
         case FixedType():

@@ -168,8 +168,8 @@ class _ShapeBuilder:
 
 
 def _scalar(value: Any, path: str) -> str:
-    for kind, name in _KINDS:
-        if isinstance(value, kind):
+    for python_type, name in _SCALARS:
+        if isinstance(value, python_type):
             return name if isinstance(name, str) else name(value, path)
     raise _unknown(value, path)
 
@@ -220,7 +220,7 @@ def _unknown(value: Any, path: str) -> UnknownKind:
 
 
 # The order matters: a bool is an int, and a datetime is a date.
-_KINDS: tuple[tuple[type | tuple[type, ...], str | Callable[[Any, str], str]], ...] = (
+_SCALARS: tuple[tuple[type | tuple[type, ...], str | Callable[[Any, str], str]], ...] = (
     (bool, "boolean"),
     (int, _whole),
     (float, "double"),

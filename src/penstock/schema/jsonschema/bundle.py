@@ -39,7 +39,7 @@ class _Bundle:
             self._index(other, name)
         self._keys: dict[str, str] = {}
         self._holder = "$defs" if document.draft.year >= 2019 else "definitions"
-        self._taken = set(document.root.get(self._holder, ())) if isinstance(document.root, dict) else set()
+        self._used_keys = set(document.root.get(self._holder, ())) if isinstance(document.root, dict) else set()
 
     def text(self, text: str) -> str:
         if not isinstance(self._document.root, dict):
@@ -133,8 +133,8 @@ class _Bundle:
         """Return the key of a definition in the bundle, which needs no escapes."""
         if name not in self._keys:
             plain = re.sub(r"[^A-Za-z0-9_.-]+", "_", name) or "_"
-            while plain in self._taken:
+            while plain in self._used_keys:
                 plain += "_"
-            self._taken.add(plain)
+            self._used_keys.add(plain)
             self._keys[name] = plain
         return self._keys[name]

@@ -22,10 +22,10 @@ def canonical_texts(document: Document) -> tuple[str, str]:
 
     The two are equal unless the definition refers to others: their canonical texts are part of its identity.
     """
-    done = fold_schemas(document, _schema)
+    canonical = fold_schemas(document, _schema)
 
     def of(schema: Any) -> Any:
-        return done[id(schema)] if isinstance(schema, dict) else schema
+        return canonical[id(schema)] if isinstance(schema, dict) else schema
 
     text = write_json(of(document.root))
     names = {name: of(schema) for name, schema in document.names.items()}

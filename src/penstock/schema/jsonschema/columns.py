@@ -54,13 +54,13 @@ _TEXT = JsonShape(kind="text")
 
 def fields(tree: JsonSchema) -> tuple[Field, ...]:
     """Return the top-level properties in the order of the definition; none if the schema is not of an object."""
-    known = _KnownFacts()
-    facts = known.of((tree.root,))
+    known_facts = _KnownFacts()
+    facts = known_facts.of((tree.root,))
     if "object" not in facts.types:
         return ()
     result = []
     for name, listed in _listed_properties(facts).items():
-        inner = known.of(listed)
+        inner = known_facts.of(listed)
         result.append(Field(name=name, type=_describe(inner), doc=_comment(inner), required=name in facts.required))
     return tuple(result)
 
@@ -84,14 +84,14 @@ class _KnownFacts:
 
     def __init__(self) -> None:
         self._constants: dict[str, Node] = {}
-        self._known: dict[frozenset[int], Facts] = {}
+        self._by_nodes: dict[frozenset[int], Facts] = {}
 
     def of(self, nodes: Sequence[Node]) -> Facts:
         """Return the facts of a value that all ``nodes`` accept; alternatives of null and one other schema are resolved."""
         key = frozenset(map(id, nodes))
-        if key not in self._known:
-            self._known[key] = self._gathered(nodes)
-        return self._known[key]
+        if key not in self._by_nodes:
+            self._by_nodes[key] = self._gathered(nodes)
+        return self._by_nodes[key]
 
     def _gathered(self, nodes: Sequence[Node]) -> Facts:
         facts = gather(nodes, self._constants, constant)
@@ -100,7 +100,7 @@ class _KnownFacts:
                 branch
                 for choice in facts.choices
                 if len(choice.branches) <= _MAX_BRANCHES
-                if len(real := [item for item in choice.branches if gather([item], {}, constant).types != {"null"}]) == 1
+                if len(real := [node for node in choice.branches if gather([node], {}, constant).types != {"null"}]) == 1
                 for branch in real
             ]
             if not single:
@@ -124,12 +124,12 @@ class _Shapes:
     """The shapes of one definition. Each group of schemas is converted once."""
 
     def __init__(self) -> None:
-        self._known = _KnownFacts()
-        self._made: dict[frozenset[int], JsonShape] = {}
+        self._facts = _KnownFacts()
+        self._shapes: dict[frozenset[int], JsonShape] = {}
 
     def table(self, tree: JsonSchema) -> tuple[JsonShape, tuple[HiveColumn, ...]]:
         """Return the shape of the outermost object, and a table's columns for its properties."""
-        facts = self._known.of((tree.root,))
+        facts = self._facts.of((tree.root,))
         properties = _listed_properties(facts) if facts.types - {"null"} == {"object"} else {}
         if not properties:
             raise NoColumns(
@@ -138,23 +138,25 @@ class _Shapes:
             )
         shape = self._struct(facts, _Place("", frozenset(map(id, facts.nodes)), 0))
         return shape, tuple(
-            hive_column(item.name, item.shape.type, _comment(self._known.of(nodes)), path=step("properties", item.name))
-            for item, nodes in zip(shape.members, properties.values(), strict=True)
+            hive_column(
+                member.name, member.shape.type, _comment(self._facts.of(nodes)), path=step("properties", member.name)
+            )
+            for member, nodes in zip(shape.members, properties.values(), strict=True)
         )
 
     def _of(self, nodes: Sequence[Node], place: _Place) -> JsonShape:
         key = frozenset(map(id, nodes))
-        if key not in self._made:
+        if key not in self._shapes:
             check_depth(place.path, place.depth)
-            facts = self._known.of(nodes)
+            facts = self._facts.of(nodes)
             own = {id(node) for node in facts.nodes}
             if own & place.inside and facts.types - {"null"} <= {"object", "array"}:
                 raise NoColumns(
                     f"{place.path}: the schema contains itself, and a table's columns are finite.",
                     remedy="Bound the recursion, for example by an array of ids in place of the nested object.",
                 )
-            self._made[key] = self._one(facts, place._replace(inside=place.inside | own))
-        return self._made[key]
+            self._shapes[key] = self._one(facts, place._replace(inside=place.inside | own))
+        return self._shapes[key]
 
     def _one(self, facts: Facts, place: _Place) -> JsonShape:
         types = facts.types - {"null"}
@@ -196,7 +198,7 @@ class _Shapes:
             nullable="null" in facts.types,
             members=tuple(members),
             closed=any(node.additional is FALSE and not node.patterns for node in facts.nodes),
-            type=t.Struct(tuple(t.Field(item.name, item.shape.type) for item in members)),
+            type=t.Struct(tuple(t.Field(member.name, member.shape.type) for member in members)),
         )
 
 

@@ -93,8 +93,8 @@ class Document:
     def _note_patterns(self, schema: dict[str, Any], path: str) -> None:
         if isinstance(schema.get("pattern"), str):
             self.patterns.setdefault(schema["pattern"], f"{path}/pattern")
-        named = schema.get("patternProperties")
-        for pattern in named if isinstance(named, dict) else ():
+        by_pattern = schema.get("patternProperties")
+        for pattern in by_pattern if isinstance(by_pattern, dict) else ():
             self.patterns.setdefault(pattern, f"{path}/patternProperties/{escape(pattern)}")
 
     def resolve_all(self) -> None:
@@ -237,7 +237,7 @@ def _check_ways(document: Document) -> None:
     if start is None:
         return
     limit = _MAX_WAYS + len(document.locations)
-    left = limit
+    remaining = limit
     open_ids = {id(start.schema)}
     stack: list[tuple[Iterator[tuple[SchemaLocation, bool]], set[int], int | None]] = [
         (_leads(document, start), set(), None)
@@ -254,8 +254,8 @@ def _check_ways(document: Document) -> None:
         if key in (open_ids if anew else seen):
             continue
         (open_ids if anew else seen).add(key)
-        left -= 1
-        if left < 0:
+        remaining -= 1
+        if remaining < 0:
             raise InvalidSchema(
                 f"More than {limit} paths of references lead to schemas with their own $id, and each must be followed.",
                 path=location.path,
@@ -278,11 +278,11 @@ def _leads(document: Document, location: SchemaLocation) -> Iterator[tuple[Schem
 
 def _check_cycles(document: Document) -> None:
     """Refuse schemas that apply themselves to the same value again: their validation would never end."""
-    done: set[int] = set()
+    checked: set[int] = set()
     for start in document.locations.values():
         open_ids: set[int] = set()
         stack: list[tuple[SchemaLocation, Iterator[Any]]] = []
-        if id(start.schema) not in done:
+        if id(start.schema) not in checked:
             stack.append((start, _in_place(document, start)))
             open_ids.add(id(start.schema))
         while stack:
@@ -291,14 +291,14 @@ def _check_cycles(document: Document) -> None:
             if schema is None:
                 stack.pop()
                 open_ids.discard(id(location.schema))
-                done.add(id(location.schema))
+                checked.add(id(location.schema))
             elif isinstance(schema, dict) and id(schema) in open_ids:
                 raise InvalidSchema(
                     "The schema applies itself to the same value again, so validation would never end.",
                     path=location.path or "/",
                     remedy="Use a recursive $ref only inside properties or items.",
                 )
-            elif isinstance(schema, dict) and id(schema) not in done:
+            elif isinstance(schema, dict) and id(schema) not in checked:
                 inner = document.locations[id(schema)]
                 stack.append((inner, _in_place(document, inner)))
                 open_ids.add(id(schema))

@@ -43,12 +43,12 @@ def columns(tree: ProtoTree, name: str | None = None) -> tuple[HiveColumn, ...]:
     types = _LakeTypes(tree)
     return tuple(
         hive_column(
-            item.name,
-            types.field(item, f"/{item.name}", (first.full_name,), 1),
-            tree.comments.get(f"{first.full_name}.{item.name}"),
-            path=f"/{item.name}",
+            field.name,
+            types.field(field, f"/{field.name}", (first.full_name,), 1),
+            tree.comments.get(f"{first.full_name}.{field.name}"),
+            path=f"/{field.name}",
         )
-        for item in first.proto.field
+        for field in first.proto.field
     )
 
 
@@ -57,22 +57,22 @@ class _LakeTypes:
 
     def __init__(self, tree: ProtoTree) -> None:
         self._tree = tree
-        self._done: dict[str, LakeType] = {}
+        self._types: dict[str, LakeType] = {}
 
-    def field(self, item: Any, path: str, inside: tuple[str, ...], depth: int) -> LakeType:
+    def field(self, field: Any, path: str, inside: tuple[str, ...], depth: int) -> LakeType:
         """Return the type of a field; ``inside`` are the messages around it."""
         check_depth(path, depth)
-        message = self._tree.messages[item.type_name[1:]] if item.type in {TYPE_MESSAGE, TYPE_GROUP} else None
-        if item.label != REPEATED:
-            return self._single(item, message, path, inside, depth)
+        message = self._tree.messages[field.type_name[1:]] if field.type in {TYPE_MESSAGE, TYPE_GROUP} else None
+        if field.label != REPEATED:
+            return self._single(field, message, path, inside, depth)
         if message is not None and message.is_map_entry:
             key, value = sorted(message.proto.field, key=lambda part: part.number)
             return Map(self.field(key, path, inside, depth), self.field(value, f"{path}/values", inside, depth + 1))
-        return Array(self._single(item, message, f"{path}/items", inside, depth + 1))
+        return Array(self._single(field, message, f"{path}/items", inside, depth + 1))
 
-    def _single(self, item: Any, message: MessageType | None, path: str, inside: tuple[str, ...], depth: int) -> LakeType:
+    def _single(self, field: Any, message: MessageType | None, path: str, inside: tuple[str, ...], depth: int) -> LakeType:
         if message is None:
-            return _PLAIN["string" if item.type == TYPE_ENUM else type_name(item)]
+            return _PLAIN["string" if field.type == TYPE_ENUM else type_name(field)]
         return _WELL_KNOWN.get(message.full_name) or self._struct(message, path, inside, depth)
 
     def _struct(self, message: MessageType, path: str, inside: tuple[str, ...], depth: int) -> LakeType:
@@ -85,12 +85,12 @@ class _LakeTypes:
             raise NoColumns(
                 f"{path}: message {message.full_name} has no fields, and a struct needs one.", remedy="Add a field."
             )
-        if message.full_name not in self._done:
+        if message.full_name not in self._types:
             within = (*inside, message.full_name)
-            self._done[message.full_name] = Struct(
+            self._types[message.full_name] = Struct(
                 tuple(
-                    Field(item.name, self.field(item, f"{path}/{item.name}", within, depth + 1))
-                    for item in message.proto.field
+                    Field(field.name, self.field(field, f"{path}/{field.name}", within, depth + 1))
+                    for field in message.proto.field
                 )
             )
-        return self._done[message.full_name]
+        return self._types[message.full_name]

@@ -16,7 +16,7 @@ _KEYS = frozenset({3, 4, 5, 6, 7, 8, 9, 13, 15, 16, 17, 18})  # integers, bool a
 
 def restore_map_entries(file: Any, marker: str) -> None:
     """Turn each message of ``file`` that reserves the name ``marker`` into the entry of a map field, in place."""
-    messages = {item.full_name: item.proto for item in messages_of(file)}
+    messages = {message.full_name: message.proto for message in messages_of(file)}
     # By the message around, since each may have thousands of entries and fields.
     used: dict[str, dict[str, list[Any]]] = {}
     for full_name, message in messages.items():
@@ -26,31 +26,31 @@ def restore_map_entries(file: Any, marker: str) -> None:
         if owner not in used:
             used[owner] = _by_type(messages.get(owner))
         users = used[owner].get(f".{full_name}", [])
-        wrong = _wrong(message, users, marker)
-        if wrong:
+        problem = _wrong(message, users, marker)
+        if problem:
             raise InvalidSchema(
-                f"The message {full_name} is marked as a map entry, but {wrong}.",
+                f"The message {full_name} is marked as a map entry, but {problem}.",
                 remedy="Write the field as map<key, value>, or drop the option map_entry.",
             )
         message.ClearField("reserved_name")
         # proto3's "optional" on a part: a presence that entries have anyway.
         message.ClearField("oneof_decl")
-        for item in message.field:
-            item.ClearField("oneof_index")
-            item.ClearField("proto3_optional")
+        for field in message.field:
+            field.ClearField("oneof_index")
+            field.ClearField("proto3_optional")
         message.options.map_entry = True
 
 
 def _by_type(message: Any) -> dict[str, list[Any]]:
     by_type: dict[str, list[Any]] = {}
-    for item in message.field if message is not None else ():
-        by_type.setdefault(item.type_name, []).append(item)
+    for field in message.field if message is not None else ():
+        by_type.setdefault(field.type_name, []).append(field)
     return by_type
 
 
 def _wrong(message: Any, users: list[Any], marker: str) -> str | None:
     """Return why ``message`` is not a map entry (descriptor.cc's ValidateMapEntry), or None."""
-    parts = {item.number: item for item in message.field}
+    parts = {field.number: field for field in message.field}
     key, value = parts.get(1), parts.get(2)
     if len(users) != 1 or users[0].label != REPEATED:
         return "not exactly one repeated field beside it is of that type"
@@ -65,7 +65,7 @@ def _wrong(message: Any, users: list[Any], marker: str) -> str | None:
         (not {REQUIRED, REPEATED} & {key.label, value.label}, "its key or its value is required or repeated"),
         (not any(extra) and list(message.reserved_name) == [marker], "it declares more than its two fields"),
         (
-            not any(item.HasField("default_value") or item.HasField("options") for item in (key, value)),
+            not any(field.HasField("default_value") or field.HasField("options") for field in (key, value)),
             "its fields have options",
         ),
     )

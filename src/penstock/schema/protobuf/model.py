@@ -227,35 +227,35 @@ def _delimited(options: Any, inherited: bool) -> bool:
     return encoding == 2 if encoding else inherited  # FeatureSet.MessageEncoding: 1 LENGTH_PREFIXED, 2 DELIMITED
 
 
-def is_required(item: Any) -> bool:
+def is_required(field: Any) -> bool:
     """Return whether a FieldDescriptorProto has to be present: proto2's ``required``, or an edition's feature for it."""
-    return bool(item.label == REQUIRED or item.options.features.field_presence == _LEGACY_REQUIRED)
+    return bool(field.label == REQUIRED or field.options.features.field_presence == _LEGACY_REQUIRED)
 
 
-def is_group(item: Any, message: MessageType) -> bool:
+def is_group(field: Any, message: MessageType) -> bool:
     """Return whether a field's sub-message is delimited by tags on the wire."""
-    return bool(item.type == TYPE_GROUP or (item.type == TYPE_MESSAGE and _delimited(item.options, message.delimited)))
+    return bool(field.type == TYPE_GROUP or (field.type == TYPE_MESSAGE and _delimited(field.options, message.delimited)))
 
 
-def real_oneof(item: Any) -> int | None:
+def real_oneof(field: Any) -> int | None:
     """Return the position of a field's oneof in the text; proto3's ``optional`` makes another one, which is not counted."""
-    return item.oneof_index if item.HasField("oneof_index") and not item.proto3_optional else None
+    return field.oneof_index if field.HasField("oneof_index") and not field.proto3_optional else None
 
 
-def type_name(item: Any) -> str:
+def type_name(field: Any) -> str:
     """Return the field's type without label: a scalar's name, or a full name with its leading dot."""
-    return str(item.type_name) or _SCALARS[item.type]
+    return str(field.type_name) or _SCALARS[field.type]
 
 
-def type_text(item: Any, tree: ProtoTree) -> str:
+def type_text(field: Any, tree: ProtoTree) -> str:
     """Return the field's type as in .proto source: ``repeated int32``, ``map<string, a.B>``, ``a.B``."""
-    if item.type == TYPE_MESSAGE and item.label == REPEATED:
-        entry = tree.messages[item.type_name[1:]]
+    if field.type == TYPE_MESSAGE and field.label == REPEATED:
+        entry = tree.messages[field.type_name[1:]]
         if entry.is_map_entry:
             key, value = sorted(entry.proto.field, key=lambda part: part.number)
             return f"map<{type_name(key)}, {type_name(value).lstrip('.')}>"
-    label = "required " if is_required(item) else "repeated " if item.label == REPEATED else ""
-    return label + type_name(item).lstrip(".")
+    label = "required " if is_required(field) else "repeated " if field.label == REPEATED else ""
+    return label + type_name(field).lstrip(".")
 
 
 def default_json_name(name: str) -> str:

@@ -46,19 +46,19 @@ class OptionWriter:
             for single in value if item.is_repeated else [value]:
                 yield name, self._value(item, single)
 
-    def _value(self, item: Any, value: Any) -> str:
-        if item.cpp_type == _MESSAGE:
+    def _value(self, field: Any, value: Any) -> str:
+        if field.cpp_type == _MESSAGE:
             from google.protobuf import text_format  # noqa: PLC0415 - an extra's library
 
             text = text_format.MessageToString(value, as_one_line=True, descriptor_pool=self._pool)
             return f"{{ {text} }}" if text else "{ }"
-        if item.cpp_type == _BOOL:
+        if field.cpp_type == _BOOL:
             return "true" if value else "false"
-        if item.cpp_type == _ENUM:
-            return str(item.enum_type.values_by_number[value].name)
-        if item.cpp_type == _STRING:
+        if field.cpp_type == _ENUM:
+            return str(field.enum_type.values_by_number[value].name)
+        if field.cpp_type == _STRING:
             return quoted(value)
-        return _number(value) if item.cpp_type in _FLOATING else str(value)
+        return _number(value) if field.cpp_type in _FLOATING else str(value)
 
 
 def quoted(value: str | bytes) -> str:

@@ -142,13 +142,13 @@ class _Writer:
     def _nested(self, message: Any, grouped: dict[int, list[Any]], scope: str, indent: str) -> Iterator[str]:
         by_message = {item.type_name: index for index, items in grouped.items() for item in items if item.type == TYPE_GROUP}
         alone = [item for item in message.field if item.type == TYPE_GROUP and real_oneof(item) is None]
-        done: set[int] = set()
+        written: set[int] = set()
         for nested in message.nested_type:
             index = by_message.get(f"{scope}.{nested.name}")
             if index is None:
                 yield from self._messages([nested], message.extension, alone, scope, indent)
-            elif index not in done:
-                done.add(index)
+            elif index not in written:
+                written.add(index)
                 yield from self._oneof(message.oneof_decl[index], grouped[index], indent, scope, message, in_order=True)
 
     def _oneof(
@@ -163,43 +163,43 @@ class _Writer:
         yield f"{indent}}}"
 
     def _field(
-        self, item: Any, indent: str, group: Any | None, scope: str, *, label: bool = True, extension: bool = False
+        self, field: Any, indent: str, group: Any | None, scope: str, *, label: bool = True, extension: bool = False
     ) -> Iterator[str]:
-        entry = self._entries.get(item.type_name) if item.type == TYPE_MESSAGE and item.label == REPEATED else None
-        options = self._options.brackets(self._field_options(item, extension=extension))
+        entry = self._entries.get(field.type_name) if field.type == TYPE_MESSAGE and field.label == REPEATED else None
+        options = self._options.brackets(self._field_options(field, extension=extension))
         if entry is not None:
             key, value = sorted(entry.proto.field, key=lambda part: part.number)
-            yield f"{indent}map<{type_name(key)}, {type_name(value)}> {item.name} = {item.number}{options};"
+            yield f"{indent}map<{type_name(key)}, {type_name(value)}> {field.name} = {field.number}{options};"
             return
-        text = self._label(item) if label else ""
+        text = self._label(field) if label else ""
         if group is None:
-            yield f"{indent}{text}{type_name(item)} {item.name} = {item.number}{options};"
+            yield f"{indent}{text}{type_name(field)} {field.name} = {field.number}{options};"
             return
-        yield f"{indent}{text}group {group.name} = {item.number}{options} {{"
+        yield f"{indent}{text}group {group.name} = {field.number}{options} {{"
         yield from self._body(group, f"{scope}.{group.name}", indent + _STEP)
         yield f"{indent}}}"
 
-    def _label(self, item: Any) -> str:
-        if item.label == REPEATED:
+    def _label(self, field: Any) -> str:
+        if field.label == REPEATED:
             return "repeated "
-        if item.label == REQUIRED:
+        if field.label == REQUIRED:
             return "required "
-        implicit = self._editions or (self._proto3 and not item.proto3_optional)
+        implicit = self._editions or (self._proto3 and not field.proto3_optional)
         return "" if implicit else "optional "
 
-    def _field_options(self, item: Any, *, extension: bool) -> list[str]:
-        assignments = self._options.assignments(item.options)
-        if item.HasField("json_name") and not extension and item.json_name != default_json_name(item.name):
-            assignments.insert(0, f"json_name = {quoted(item.json_name)}")
-        if item.HasField("default_value"):
-            assignments.insert(0, f"default = {_default(item)}")
+    def _field_options(self, field: Any, *, extension: bool) -> list[str]:
+        assignments = self._options.assignments(field.options)
+        if field.HasField("json_name") and not extension and field.json_name != default_json_name(field.name):
+            assignments.insert(0, f"json_name = {quoted(field.json_name)}")
+        if field.HasField("default_value"):
+            assignments.insert(0, f"default = {_default(field)}")
         return assignments
 
-    def _reserved(self, item: Any, indent: str, last: Callable[[Any], tuple[int, bool]]) -> Iterator[str]:
-        spans = [_span(start, end, open_end) for start, end, open_end in _merged(item.reserved_range, last)]
+    def _reserved(self, proto: Any, indent: str, last: Callable[[Any], tuple[int, bool]]) -> Iterator[str]:
+        spans = [_span(start, end, open_end) for start, end, open_end in _merged(proto.reserved_range, last)]
         if spans:
             yield f"{indent}reserved {', '.join(spans)};"
-        names = sorted(set(item.reserved_name))
+        names = sorted(set(proto.reserved_name))
         if names:
             yield f"{indent}reserved {', '.join(names if self._editions else map(quoted, names))};"
 
@@ -216,46 +216,46 @@ class _Writer:
             yield f"{indent}}}"
 
     def _extensions(self, extensions: Iterable[Any], indent: str) -> Iterator[str]:
-        for item in sorted(extensions, key=lambda part: (part.extendee, part.number)):
-            yield f"{indent}extend {item.extendee} {{"
-            yield from self._field(item, indent + _STEP, None, "", extension=True)
+        for extension in sorted(extensions, key=lambda part: (part.extendee, part.number)):
+            yield f"{indent}extend {extension.extendee} {{"
+            yield from self._field(extension, indent + _STEP, None, "", extension=True)
             yield f"{indent}}}"
 
     def _service(self, service: Any) -> Iterator[str]:
         yield f"service {service.name} {{"
         yield from self._options.statements(service.options, _STEP)
         for method in sorted(service.method, key=lambda item: item.name):
-            taken = ("stream " if method.client_streaming else "") + method.input_type
+            request = ("stream " if method.client_streaming else "") + method.input_type
             returned = ("stream " if method.server_streaming else "") + method.output_type
-            head = f"{_STEP}rpc {method.name} ({taken}) returns ({returned})"
+            head = f"{_STEP}rpc {method.name} ({request}) returns ({returned})"
             options = self._options.statements(method.options, _STEP * 2)
             yield from [f"{head} {{", *options, f"{_STEP}}}"] if options else [f"{head};"]
         yield "}"
 
 
-def _visibility(item: Any) -> str:
-    number = getattr(item, "visibility", 0)
+def _visibility(proto: Any) -> str:
+    number = getattr(proto, "visibility", 0)
     return {1: "local ", 2: "export "}.get(number, "")  # descriptor.proto's SymbolVisibility
 
 
-def _default(item: Any) -> str:
+def _default(field: Any) -> str:
     # The compiler keeps the default of bytes escaped already.
-    if item.type == TYPE_BYTES:
-        return f'"{item.default_value}"'
-    return quoted(item.default_value) if item.type == TYPE_STRING else str(item.default_value)
+    if field.type == TYPE_BYTES:
+        return f'"{field.default_value}"'
+    return quoted(field.default_value) if field.type == TYPE_STRING else str(field.default_value)
 
 
-def _message_end(item: Any) -> tuple[int, bool]:
-    return item.end - 1, item.end in _MAX_TAGS
+def _message_end(span: Any) -> tuple[int, bool]:
+    return span.end - 1, span.end in _MAX_TAGS
 
 
-def _enum_end(item: Any) -> tuple[int, bool]:
-    return item.end, item.end == _MAX_ENUM
+def _enum_end(span: Any) -> tuple[int, bool]:
+    return span.end, span.end == _MAX_ENUM
 
 
 def _merged(ranges: Iterable[Any], last: Callable[[Any], tuple[int, bool]]) -> Iterator[tuple[int, int, bool]]:
     """First and last number of each run of reserved numbers, however the text divides it."""
-    spans = sorted((item.start, *last(item)) for item in ranges)
+    spans = sorted((span.start, *last(span)) for span in ranges)
     if not spans:
         return
     start, end, open_end = spans[0]

@@ -47,8 +47,8 @@ _GROUPS = {
 def incompatibilities(reader: ProtoTree, writer: ProtoTree, rules: ProtobufRules) -> list[Incompatibility]:
     """Return why ``reader`` cannot read data of ``writer``, at most :data:`MAX_FOUND`; empty if it can."""
     findings: list[Incompatibility] = []
-    for item in _Comparison(reader, writer, rules).run():
-        findings.append(item)
+    for finding in _Comparison(reader, writer, rules).run():
+        findings.append(finding)
         if len(findings) == MAX_FOUND:
             break
     return findings
@@ -60,7 +60,7 @@ class _Comparison:
     def __init__(self, reader: ProtoTree, writer: ProtoTree, rules: ProtobufRules) -> None:
         self._reader, self._writer, self._rules = reader, writer, rules
         self._pending: list[tuple[MessageType, MessageType]] = []
-        self._seen: set[tuple[str, str]] = set()
+        self._compared: set[tuple[str, str]] = set()
 
     def run(self) -> Iterator[Incompatibility]:
         if self._reader.file.package != self._writer.file.package:
@@ -103,13 +103,13 @@ class _Comparison:
 
     def _add(self, reader: MessageType, writer: MessageType) -> None:
         pair = (reader.full_name, writer.full_name)
-        if pair not in self._seen:
-            self._seen.add(pair)
+        if pair not in self._compared:
+            self._compared.add(pair)
             self._pending.append((reader, writer))
 
     def _message(self, reader: MessageType, writer: MessageType) -> Iterator[Incompatibility]:
-        read = {item.number: item for item in reader.proto.field}
-        written = {item.number: item for item in writer.proto.field}
+        read = {field.number: field for field in reader.proto.field}
+        written = {field.number: field for field in writer.proto.field}
         path = _path(reader)
         reserved = _Reserved(writer.proto, 0 if self._rules.reserved else None)
         kept = _oneof_names(reader)
@@ -145,49 +145,49 @@ class _Comparison:
             "Keep the field in the oneof, or remove the whole oneof.",
         )
 
-    def _added(self, item: Any, reader: MessageType, reserved: "_Reserved", path: str) -> Iterator[Incompatibility]:
-        text = _text(item, reader, self._reader)
-        if is_required(item):
+    def _added(self, field: Any, reader: MessageType, reserved: "_Reserved", path: str) -> Iterator[Incompatibility]:
+        text = _text(field, reader, self._reader)
+        if is_required(field):
             yield Incompatibility(
-                path=f"{path}/{item.name}",
+                path=f"{path}/{field.name}",
                 rule="REQUIRED_FIELD_ADDED",
                 reader=text,
                 writer="(missing)",
-                message=f"The reader requires field {item.number}, which the writer does not have. Make it optional.",
+                message=f"The reader requires field {field.number}, which the writer does not have. Make it optional.",
             )
-        number = reserved.number(item.number)
-        if number or item.name in reserved.names:
-            taken = f"number {item.number}" if number else f"name {item.name}"
+        number = reserved.number(field.number)
+        if number or field.name in reserved.names:
+            reserved_as = f"number {field.number}" if number else f"name {field.name}"
             yield Incompatibility(
-                path=f"{path}/{item.name}",
+                path=f"{path}/{field.name}",
                 rule="RESERVED_FIELD_REUSED",
                 reader=text,
-                writer=f"reserved {item.number if number else item.name}",
-                message=f"The {taken} is reserved in the writer, because older data has it with another meaning. "
+                writer=f"reserved {field.number if number else field.name}",
+                message=f"The {reserved_as} is reserved in the writer, because older data has it with another meaning. "
                 "Give the field a number and a name that were never used.",
             )
 
-    def _removed(self, item: Any, writer: MessageType, left: set[int], path: str) -> Iterator[Incompatibility]:
-        text = _text(item, writer, self._writer)
-        oneof = real_oneof(item)
+    def _removed(self, field: Any, writer: MessageType, left: set[int], path: str) -> Iterator[Incompatibility]:
+        text = _text(field, writer, self._writer)
+        oneof = real_oneof(field)
         if oneof is not None:
             name = writer.proto.oneof_decl[oneof].name
             if oneof in left:
                 yield Incompatibility(
-                    path=f"{path}/{name}/{item.name}",
+                    path=f"{path}/{name}/{field.name}",
                     rule="ONEOF_FIELD_REMOVED",
                     reader="(missing)",
                     writer=text,
-                    message=f"The reader's oneof has no field {item.number}, so it cannot tell that choice from none. "
+                    message=f"The reader's oneof has no field {field.number}, so it cannot tell that choice from none. "
                     "Keep the field, or remove the whole oneof.",
                 )
-        elif is_required(item) and self._rules.required_removed:
+        elif is_required(field) and self._rules.required_removed:
             yield Incompatibility(
-                path=f"{path}/{item.name}",
+                path=f"{path}/{field.name}",
                 rule="REQUIRED_FIELD_REMOVED",
                 reader="(missing)",
                 writer=text,
-                message=f"The writer's required field {item.number} is missing in the reader. "
+                message=f"The writer's required field {field.number} is missing in the reader. "
                 "Keep it, or make it optional first.",
             )
 
@@ -196,22 +196,22 @@ class _Comparison:
     ) -> Iterator[Incompatibility]:
         """Fields that could be set together before and exclude each other now."""
         members: dict[int, list[Any]] = {}
-        for item in reader.proto.field:
-            oneof = real_oneof(item)
-            if oneof is not None and item.number in written:
-                members.setdefault(oneof, []).append(item)
+        for field in reader.proto.field:
+            oneof = real_oneof(field)
+            if oneof is not None and field.number in written:
+                members.setdefault(oneof, []).append(field)
         for index, items in sorted(members.items()):
             name = reader.proto.oneof_decl[index].name
-            origins = {_origin(written[item.number]) for item in items}
+            origins = {_origin(written[field.number]) for field in items}
             if len(origins) < 2:
                 continue
-            moved = [item.name for item in items if real_oneof(written[item.number]) is None]
+            moved = [field.name for field in items if real_oneof(written[field.number]) is None]
             several = len(moved) > 1
             yield Incompatibility(
                 path=f"{path}/{name}",
                 rule="MULTIPLE_FIELDS_MOVED_TO_ONEOF" if several else "FIELD_MOVED_TO_EXISTING_ONEOF",
-                reader=f"oneof {name} {{{', '.join(item.name for item in items)}}}",
-                writer=", ".join(_text(written[item.number], writer, self._writer) for item in items),
+                reader=f"oneof {name} {{{', '.join(field.name for field in items)}}}",
+                writer=", ".join(_text(written[field.number], writer, self._writer) for field in items),
                 message="The writer can set these fields together, and the reader keeps only the last of them. "
                 f"Leave {'all but one of them' if several else 'the field that joined'} outside of the oneof.",
             )
@@ -312,36 +312,36 @@ def _path(message: MessageType) -> str:
     return f"/{message.local_name.replace('.', '/')}"
 
 
-def _origin(item: Any) -> tuple[str, int]:
+def _origin(field: Any) -> tuple[str, int]:
     """What a field belonged to: fields of one oneof exclude each other already."""
-    oneof = real_oneof(item)
-    return ("field", item.number) if oneof is None else ("oneof", oneof)
+    oneof = real_oneof(field)
+    return ("field", field.number) if oneof is None else ("oneof", oneof)
 
 
-def _kind(item: Any, message: MessageType, tree: ProtoTree) -> str:
-    if item.type not in {TYPE_GROUP, TYPE_MESSAGE}:
+def _kind(field: Any, message: MessageType, tree: ProtoTree) -> str:
+    if field.type not in {TYPE_GROUP, TYPE_MESSAGE}:
         return "scalar"
-    if is_group(item, message):
+    if is_group(field, message):
         return "group"
-    return "map" if item.label == REPEATED and tree.messages[item.type_name[1:]].is_map_entry else "message"
+    return "map" if field.label == REPEATED and tree.messages[field.type_name[1:]].is_map_entry else "message"
 
 
 def _parts(entry: MessageType) -> Sequence[Any]:
     return sorted(entry.proto.field, key=lambda item: item.number)
 
 
-def _written_label(item: Any, message: MessageType) -> str:
+def _written_label(field: Any, message: MessageType) -> str:
     """Return the label in the text, empty where there is none: proto3's plain fields, members of oneofs, editions."""
-    if item.label == REPEATED:
+    if field.label == REPEATED:
         return "repeated"
-    if message.file.syntax in {"proto3", "editions"} or real_oneof(item) is not None:
-        return "optional" if item.proto3_optional else ""
-    return "required" if is_required(item) else "optional"
+    if message.file.syntax in {"proto3", "editions"} or real_oneof(field) is not None:
+        return "optional" if field.proto3_optional else ""
+    return "required" if is_required(field) else "optional"
 
 
-def _text(item: Any, message: MessageType, tree: ProtoTree) -> str:
-    optional = "optional " if _written_label(item, message) == "optional" else ""
-    return f"{optional}{type_text(item, tree)} {item.name} = {item.number}"
+def _text(field: Any, message: MessageType, tree: ProtoTree) -> str:
+    optional = "optional " if _written_label(field, message) == "optional" else ""
+    return f"{optional}{type_text(field, tree)} {field.name} = {field.number}"
 
 
 def _oneofs_left(writer: MessageType, read: Mapping[int, Any], names: set[str]) -> set[int]:
@@ -350,17 +350,17 @@ def _oneofs_left(writer: MessageType, read: Mapping[int, Any], names: set[str]) 
     One that is gone with all its fields leaves nothing behind that could be half read.
     """
     left = {index for index, oneof in enumerate(writer.proto.oneof_decl) if oneof.name in names}
-    kept = (real_oneof(item) for item in writer.proto.field if item.number in read)
+    kept = (real_oneof(field) for field in writer.proto.field if field.number in read)
     return left.union(index for index in kept if index is not None)
 
 
-def _oneof_name(item: Any, message: MessageType) -> str | None:
-    index = real_oneof(item)
+def _oneof_name(field: Any, message: MessageType) -> str | None:
+    index = real_oneof(field)
     return None if index is None else str(message.proto.oneof_decl[index].name)
 
 
 def _oneof_names(message: MessageType) -> set[str]:
-    return {name for item in message.proto.field if (name := _oneof_name(item, message)) is not None}
+    return {name for field in message.proto.field if (name := _oneof_name(field, message)) is not None}
 
 
 class _Reserved:

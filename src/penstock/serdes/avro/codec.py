@@ -60,14 +60,14 @@ class AvroSchema:
         """Parse. Raise :class:`UnreadableSchema` for a text that is not an Avro schema, or nests too deep."""
         self.definition = definition
         self.tree = _parse(definition)
-        named: dict[str, Any] = {}
+        names: dict[str, Any] = {}
         try:
-            self.parsed: Any = library_schema(self.tree, named)
+            self.parsed: Any = library_schema(self.tree, names)
         except REFUSALS as error:
             raise UnreadableSchema(
                 f"The schema is not an Avro schema: {type(error).__name__}: {_one_line(error)}"
             ) from error
-        convert_defaults(self.tree, named)
+        convert_defaults(self.tree, names)
         self.layout: Node = analyse(self.tree)
         self.walk_first = needs_check(self.layout)
         self.root_name = root_name(self.tree)
@@ -179,9 +179,9 @@ def decoder(
         except _UNREADABLE as error:
             raise _unreadable(error, writer, reader, data, start) from error
         if source.tell() != len(data):
-            left = len(data) - source.tell()
+            remaining = len(data) - source.tell()
             raise TrailingBytes(
-                f"Payload of {len(data) - start} bytes has {left} bytes after its value.",
+                f"Payload of {len(data) - start} bytes has {remaining} bytes after its value.",
                 remedy="It is damaged, or was written with another schema than the one in its frame.",
             )
         return value

@@ -71,8 +71,8 @@ class _Latest:
         self.version = version
         self.has_room = room_in_avro(version.definition)
         self._encode = encoder(schema)
-        kinds = list(types_within(schema.tree, schema.tree.root))
-        self._lenient, self._doubles = any(map(_is_lenient, kinds)), any(map(_is_double, kinds))
+        types = list(types_within(schema.tree, schema.tree.root))
+        self._lenient, self._doubles = any(map(_is_lenient, types)), any(map(_is_double, types))
 
     def fits(self, value: Any) -> bool:
         """Return whether ``value`` can be written without loss; the shape is compared where fastavro is too lenient."""
@@ -85,7 +85,7 @@ class _Latest:
 
 
 @dataclass(frozen=True, slots=True)
-class _Wanted:
+class _Data:
     """Data that the schema must fit. ``attempt`` raises if the data cannot be written with a new definition."""
 
     registry: str
@@ -96,7 +96,7 @@ class _Wanted:
 
 
 @dataclass(slots=True, eq=False)
-class _Known:
+class _Cached:
     """The cached state of one schema. ``read_at`` is when its latest version was read from the registry, on the clock."""
 
     lock: Lock = field(default_factory=Lock)
@@ -140,7 +140,7 @@ class DerivedSchemas:
         self._refresh_seconds = refresh_seconds
         self._description, self._tags, self._metadata = description, dict(tags or {}), dict(metadata or {})
         self._sleep, self._clock = sleep, clock
-        self._known: OnceCache[tuple[str, str], _Known] = OnceCache(cache_size)
+        self._cache: OnceCache[tuple[str, str], _Cached] = OnceCache(cache_size)
 
     def __call__(self, value: Any, registry: str, schema: str) -> str:
         """Return the definition to write ``value`` with, and register it if it is new. Raise as :meth:`cover` does."""
@@ -148,8 +148,8 @@ class DerivedSchemas:
 
     def known(self, value: Any, registry: str, schema: str) -> str | None:
         """Return the cached definition that ``value`` fits, or ``None``, without a call to the registry."""
-        known = self._known.peek((registry, schema))
-        latest = known.latest if known is not None else None
+        cached = self._cache.peek((registry, schema))
+        latest = cached.latest if cached is not None else None
         return latest.version.definition if latest is not None and latest.fits(value) else None
 
     def cover(self, values: Sequence[Any], registry: str, schema: str) -> SchemaVersion:
@@ -166,7 +166,7 @@ class DerivedSchemas:
                 encode(value)
 
         try:
-            return self._cover(_Wanted(registry, schema, shape_of(values), attempt))
+            return self._cover(_Data(registry, schema, shape_of(values), attempt))
         except CannotDerive as error:
             raise _underivable(error, registry, schema) from error
 
@@ -176,47 +176,47 @@ class DerivedSchemas:
         ``converted`` is true if the values are converted to the registered types, so that those types need not match.
         """
         try:
-            return self._cover(_Wanted(registry, schema, shape, converted=converted))
+            return self._cover(_Data(registry, schema, shape, converted=converted))
         except CannotDerive as error:
             raise _underivable(error, registry, schema) from error
 
-    def _cover(self, wanted: _Wanted) -> SchemaVersion:
-        known = self._known.get((wanted.registry, wanted.schema), _Known)
-        with known.lock:
-            expired = known.latest is None or self._clock() >= known.read_at + self._refresh_seconds
-            latest = self._read(known, wanted) if expired else known.latest
-            if latest is not None and not wanted.converted and latest.has_room(wanted.shape):
+    def _cover(self, data: _Data) -> SchemaVersion:
+        cached = self._cache.get((data.registry, data.schema), _Cached)
+        with cached.lock:
+            expired = cached.latest is None or self._clock() >= cached.read_at + self._refresh_seconds
+            latest = self._read(cached, data) if expired else cached.latest
+            if latest is not None and not data.converted and latest.has_room(data.shape):
                 return latest.version
             if not expired:
-                latest = self._read(known, wanted)
+                latest = self._read(cached, data)
             version = latest.version if latest is not None else None
-            definition = self._definition(version, wanted)
+            definition = self._definition(version, data)
             if definition is None:
                 assert version is not None
                 return version
-            wanted.attempt(definition)
-            return self._keep(known, self._register(version, definition, wanted)).version
+            data.attempt(definition)
+            return self._keep(cached, self._register(version, definition, data)).version
 
-    def _read(self, known: _Known, wanted: _Wanted) -> _Latest | None:
-        known.read_at = self._clock()
+    def _read(self, cached: _Cached, data: _Data) -> _Latest | None:
+        cached.read_at = self._clock()
         try:
-            version = self._registrar.latest(wanted.registry, wanted.schema)
+            version = self._registrar.latest(data.registry, data.schema)
         except NotFound:
-            known.latest = None
+            cached.latest = None
             return None
-        return self._keep(known, version)
+        return self._keep(cached, version)
 
-    def _keep(self, known: _Known, version: SchemaVersion) -> _Latest:
-        latest = known.latest
+    def _keep(self, cached: _Cached, version: SchemaVersion) -> _Latest:
+        latest = cached.latest
         if latest is None or latest.version.id != version.id:
-            latest = known.latest = _Latest(version)
+            latest = cached.latest = _Latest(version)
         return latest
 
-    def _definition(self, latest: SchemaVersion | None, wanted: _Wanted) -> str | None:
+    def _definition(self, latest: SchemaVersion | None, data: _Data) -> str | None:
         """Return the definition to register, or ``None`` if ``latest`` fits all data."""
         if latest is None:
-            return derive_avro(wanted.shape, record_name(wanted.schema), self._rules)
-        definition = extend_avro(latest.definition, wanted.shape, self._rules, converted=wanted.converted)
+            return derive_avro(data.shape, record_name(data.schema), self._rules)
+        definition = extend_avro(latest.definition, data.shape, self._rules, converted=data.converted)
         if definition is not None and latest.number >= self._max_versions:
             raise CannotDerive(
                 f"the data need a new version, and the schema has {latest.number} versions already.",
@@ -225,35 +225,35 @@ class DerivedSchemas:
             )
         return definition
 
-    def _register(self, extended: SchemaVersion | None, definition: str, wanted: _Wanted) -> SchemaVersion:
+    def _register(self, extended: SchemaVersion | None, definition: str, data: _Data) -> SchemaVersion:
         base, first = (extended.definition, extended.number) if extended is not None else (None, 0)
-        place, seen = (wanted.registry, wanted.schema), first
+        place, newest = (data.registry, data.schema), first
         registered: SchemaVersion | None = None
         for turn in range(_ROUNDS):
             try:
                 registered = self._registered(definition, *place)
             except UnreadableSchema:
                 latest = self._registrar.latest(*place)
-                if latest.number <= seen:
+                if latest.number <= newest:
                     raise
                 # Another producer's version came first, and ours is incompatible with it: extend that one.
-                extended_again = self._definition(latest, wanted)
+                extended_again = self._definition(latest, data)
                 if extended_again is None:
                     return latest
                 base, definition = latest.definition, extended_again
-                first = seen = latest.number
+                first = newest = latest.number
                 continue
-            if registered.number == seen + 1 or (registered.number <= seen and turn == 0):
+            if registered.number == newest + 1 or (registered.number <= newest and turn == 0):
                 return registered
-            known = self._registrar.versions(*place)
-            latest, between = known[-1], [version.definition for version in known if version.number > first]
+            versions = self._registrar.versions(*place)
+            latest, between = versions[-1], [version.definition for version in versions if version.number > first]
             union = unite_avro(base, between) if base is not None else unite_avro(between[0], between[1:]) or between[0]
             missing = unite_avro(latest.definition, [union]) if union is not None else None
             if union is None or missing is None:
                 return latest
             # A definition that is registered already cannot become the latest again.
-            definition = union if registered.number > seen else rotated_avro(missing, turn)
-            seen = latest.number
+            definition = union if registered.number > newest else rotated_avro(missing, turn)
+            newest = latest.number
         if registered is None:
             raise UnderivableSchema(
                 f"Schema {'/'.join(place)} got another producer's version before each of {_ROUNDS} tries to extend it.",
@@ -266,7 +266,7 @@ class DerivedSchemas:
         return registered
 
     def _registered(self, definition: str, registry: str, schema: str) -> SchemaVersion:
-        wanted = Registration(
+        registration = Registration(
             registry=registry,
             schema=schema,
             definition=definition,
@@ -275,7 +275,7 @@ class DerivedSchemas:
             tags=self._tags,
             metadata=self._metadata,
         )
-        return self._registrar.version(perform(wanted, self._registrar, auto_register=True, sleep=self._sleep))
+        return self._registrar.version(perform(registration, self._registrar, auto_register=True, sleep=self._sleep))
 
 
 def _underivable(error: CannotDerive, registry: str, schema: str) -> UnderivableSchema:

@@ -104,17 +104,17 @@ class MisfitFold(FunctionFold[[Any, str], IncompatibleValue | None]):
 
     def record(self, avro_type: RecordType, fields: Sequence[FindMisfit]) -> FindMisfit:
         """Look for a missing field, then an unknown one, then a field's misfit."""
-        parts = {item.name: find for item, find in zip(avro_type.fields, fields, strict=True)}
-        required = [item for item in avro_type.fields if not item.has_default and not self._is_lenient(item)]
+        parts = {field.name: find for field, find in zip(avro_type.fields, fields, strict=True)}
+        required = [field for field in avro_type.fields if not field.has_default and not self._is_lenient(field)]
 
         def find(value: Any, path: str) -> IncompatibleValue | None:
             if not isinstance(value, Mapping):
                 return _wrong(value, f"a record {avro_type.name} (a mapping)", path)
-            for item in required:
-                if item.name not in value:
-                    where = f"{path}.{item.name}"
+            for field in required:
+                if field.name not in value:
+                    where = f"{path}.{field.name}"
                     return MissingField(
-                        f"{where} is missing: the schema requires {_name(item.type)} there and has no default.", path=where
+                        f"{where} is missing: the schema requires {_name(field.type)} there and has no default.", path=where
                     )
             unknown = [key for key in value if key not in parts]
             if unknown and not self._ignore_unknown:
@@ -128,8 +128,8 @@ class MisfitFold(FunctionFold[[Any, str], IncompatibleValue | None]):
 
         return find
 
-    def _is_lenient(self, item: AvroField) -> bool:
-        return self._ignore_unknown and isinstance(item.type, UnionType) and "null" in map(branch_name, item.type.branches)
+    def _is_lenient(self, field: AvroField) -> bool:
+        return self._ignore_unknown and isinstance(field.type, UnionType) and "null" in map(branch_name, field.type.branches)
 
     def array(self, avro_type: ArrayType, items: FindMisfit) -> FindMisfit:  # noqa: ARG002
         """Look for an item's misfit."""

@@ -32,19 +32,19 @@ def compile_from_json(schema: AvroSchema) -> FromJson:
     return _FromJsonFold(schema).root()
 
 
-def convert_defaults(schema: AvroSchema, named: Mapping[str, Any]) -> None:
-    """Convert the defaults of the records in ``named`` in place, because fastavro takes defaults for Python values.
+def convert_defaults(schema: AvroSchema, parsed_names: Mapping[str, Any]) -> None:
+    """Convert the defaults of the records in ``parsed_names`` in place, because fastavro takes defaults for Python values.
 
-    ``named`` are the named types of ``schema`` in fastavro's form.
+    ``parsed_names`` are the named types of ``schema`` in fastavro's form.
     """
     fold = _FromJsonFold(schema)
-    for name, parsed in named.items():
+    for name, parsed in parsed_names.items():
         named_type = schema.names[name]
         if not isinstance(named_type, RecordType):
             continue
-        for item, part in zip(named_type.fields, parsed["fields"], strict=True):
-            if item.default is not None and not (isinstance(item.type, PrimitiveType) and item.type.name != "bytes"):
-                part["default"] = fold.of(item.type)(part["default"])
+        for field, part in zip(named_type.fields, parsed["fields"], strict=True):
+            if field.default is not None and not (isinstance(field.type, PrimitiveType) and field.type.name != "bytes"):
+                part["default"] = fold.of(field.type)(part["default"])
 
 
 class _FromJsonFold(FunctionFold[[Any], Any]):
@@ -68,12 +68,12 @@ class _FromJsonFold(FunctionFold[[Any], Any]):
         return lambda value: {name: values(item) for name, item in value.items()} if isinstance(value, dict) else value
 
     def record(self, avro_type: RecordType, fields: Sequence[FromJson]) -> FromJson:
-        parts = {item.name: convert for item, convert in zip(avro_type.fields, fields, strict=True)}
+        parts = {field.name: convert for field, convert in zip(avro_type.fields, fields, strict=True)}
 
         def convert(value: Any) -> Any:
             if not isinstance(value, dict):
                 return value
-            return {name: parts[name](item) if name in parts else item for name, item in value.items()}
+            return {name: parts[name](field) if name in parts else field for name, field in value.items()}
 
         return convert
 
@@ -87,9 +87,9 @@ class _FromJsonFold(FunctionFold[[Any], Any]):
                 if misfit(converted, "") is None:
                     return converted
             if isinstance(value, dict) and len(value) == 1:
-                ((name, item),) = value.items()
+                ((name, inner),) = value.items()
                 if name in tagged:
-                    return tagged[name](item)
+                    return tagged[name](inner)
             return value
 
         return convert

@@ -159,27 +159,27 @@ _PRIMITIVES = {
 
 
 def _reaches_itself(record: Node) -> bool:
-    seen: set[int] = set()
+    visited: set[int] = set()
     todo = [part for part in record.inside if part.kind is Kind.RECORD]
     while todo:
         node = todo.pop()
         if node is record:
             return True
-        if id(node) not in seen:
-            seen.add(id(node))
+        if id(node) not in visited:
+            visited.add(id(node))
             todo.extend(part for part in node.inside if part.kind is Kind.RECORD)
     return False
 
 
 def _reachable(root: Node) -> list[Node]:
-    seen: dict[int, Node] = {}
+    nodes: dict[int, Node] = {}
     todo = [root]
     while todo:
         node = todo.pop()
-        if id(node) not in seen:
-            seen[id(node)] = node
+        if id(node) not in nodes:
+            nodes[id(node)] = node
             todo.extend(node.inside)
-    return list(seen.values())
+    return list(nodes.values())
 
 
 class _Leave:
@@ -198,7 +198,7 @@ class _Items:
     """On the stack: ``left`` items of the current block remain."""
 
     node: Node
-    left: int
+    remaining: int
 
 
 _LEAVE = _Leave()
@@ -226,15 +226,15 @@ class _Walk:
         work = self._work
         work.append(root)
         while work:
-            item = work.pop()
-            if isinstance(item, Node):
-                self._value(item)
-            elif isinstance(item, _Leave):
+            task = work.pop()
+            if isinstance(task, Node):
+                self._value(task)
+            elif isinstance(task, _Leave):
                 self._depth -= 1
-            elif isinstance(item, _Blocks):
-                self._block(item)
+            elif isinstance(task, _Blocks):
+                self._block(task)
             else:
-                self._item(item)
+                self._item(task)
         return self._empty_items
 
     def _value(self, node: Node) -> None:
@@ -289,8 +289,8 @@ class _Walk:
             self._work.append(_Items(node, count))
 
     def _item(self, items: _Items) -> None:
-        items.left -= 1
-        if items.left:
+        items.remaining -= 1
+        if items.remaining:
             self._work.append(items)
         if items.node.kind is Kind.MAP:
             self._skip(self._varint())

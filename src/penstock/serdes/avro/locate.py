@@ -71,12 +71,12 @@ class _Cursor:
     def __init__(self, data: bytes, at: int) -> None:
         self.at = at
         self._data = data
-        self._left = _MAX_VALUES
+        self._budget = _MAX_VALUES
 
     def count(self) -> None:
         """Count a value."""
-        self._left -= 1
-        if self._left < 0:
+        self._budget -= 1
+        if self._budget < 0:
             raise _TooMany
 
     def choice(self, path: str, count: int, what: str) -> int:
@@ -88,11 +88,11 @@ class _Cursor:
     def take(self, size: int, path: str) -> bytes:
         if size < 0:
             raise _Stop(path, f"it has the negative length {size}")
-        taken = self._data[self.at : self.at + size]
-        if len(taken) < size:
+        data = self._data[self.at : self.at + size]
+        if len(data) < size:
             raise _Stop(path)
         self.at += size
-        return taken
+        return data
 
     def number(self, path: str) -> int:
         result = shift = 0
@@ -174,7 +174,7 @@ class _Walks(FunctionFold[[_Cursor, str], None]):
         return walk
 
     def record(self, avro_type: RecordType, fields: Sequence[_Walk]) -> _Walk:
-        parts = [(item.name, walk) for item, walk in zip(avro_type.fields, fields, strict=True)]
+        parts = [(field.name, walk) for field, walk in zip(avro_type.fields, fields, strict=True)]
 
         def walk(cursor: _Cursor, path: str) -> None:
             cursor.count()
@@ -184,7 +184,7 @@ class _Walks(FunctionFold[[_Cursor, str], None]):
         return walk
 
 
-def _blocks(item: Callable[[_Cursor, str, int], None]) -> _Walk:
+def _blocks(walk_item: Callable[[_Cursor, str, int], None]) -> _Walk:
     def walk(cursor: _Cursor, path: str) -> None:
         cursor.count()
         index = 0
@@ -193,7 +193,7 @@ def _blocks(item: Callable[[_Cursor, str, int], None]) -> _Walk:
                 count = -count
                 cursor.number(path)
             for _ in range(count):
-                item(cursor, path, index)
+                walk_item(cursor, path, index)
                 index += 1
 
     return walk

@@ -104,15 +104,15 @@ class _GuardFold(Fold[_Guards]):
     def record(self, avro_type: RecordType, fields: Sequence[_Guards]) -> _Guards:
         if logical_type(avro_type) is not None:
             return _Guards()
-        named = [(item.name, guards) for item, guards in zip(avro_type.fields, fields, strict=True)]
+        by_name = [(field.name, guards) for field, guards in zip(avro_type.fields, fields, strict=True)]
         return _Guards(
             _record_guard(
-                [(name, guards.code) for name, guards in named if guards.code is not None],
-                [(name, guards.alone) for name, guards in named if guards.code is None and guards.alone is not None],
+                [(name, guards.code) for name, guards in by_name if guards.code is not None],
+                [(name, guards.alone) for name, guards in by_name if guards.code is None and guards.alone is not None],
             ),
             _record_guard(
-                [(name, guards.code) for name, guards in named if guards.code == "f"],
-                [(name, guards.in_union) for name, guards in named if guards.code != "f" and guards.in_union is not None],
+                [(name, guards.code) for name, guards in by_name if guards.code == "f"],
+                [(name, guards.in_union) for name, guards in by_name if guards.code != "f" and guards.in_union is not None],
             ),
         )
 

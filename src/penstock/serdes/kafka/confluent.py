@@ -55,7 +55,7 @@ class _ConfluentSerializer(Serializer):
         self._subject = subject
         self._auto = auto_register
         self._place = id_in
-        self._known: OnceCache[str, tuple[SchemaId, MessageWriter]] = OnceCache(200)
+        self._writers: OnceCache[str, tuple[SchemaId, MessageWriter]] = OnceCache(200)
 
     def __call__(self, obj: Any, ctx: SerializationContext | None = None) -> bytes | None:
         """Return the message, or ``None`` for ``None``. An id that goes in a header is added to the context's headers.
@@ -66,7 +66,7 @@ class _ConfluentSerializer(Serializer):
         if obj is None:
             return None
         subject = self._subject or _subject(ctx)
-        schema_id, write = self._known.get(subject, lambda: self._prepare(subject))
+        schema_id, write = self._writers.get(subject, lambda: self._prepare(subject))
         try:
             message = write(obj)
         except SerdeError as error:

@@ -198,10 +198,10 @@ class _Batch:
 
     def _cost(self, record: UserRecord) -> int:
         inside, tables = _part(len(record.data)), 0
-        for known, key in ((self._keys, record.partition_key), (self._hashes, record.explicit_hash_key)):
+        for table, key in ((self._keys, record.partition_key), (self._hashes, record.explicit_hash_key)):
             if key is not None:
-                inside += 1 + _varint(known.get(key, len(known)))
-                tables += 0 if key in known else _part(len(key.encode()))
+                inside += 1 + _varint(table.get(key, len(table)))
+                tables += 0 if key in table else _part(len(key.encode()))
         return _part(inside) + tables
 
 

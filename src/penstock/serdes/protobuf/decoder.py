@@ -110,7 +110,7 @@ def protobuf_decoder(
     target = reader or writer
     as_dict: dict[str, Any] = {"preserving_proto_field_name": True, "descriptor_pool": target.pool}
     # By the byte in front of the message, its index.
-    known: dict[bytes, _Kind] = {}
+    kinds: dict[bytes, _Kind] = {}
     after, resolved = start + 1, reader is not None
 
     def learn(data: bytes) -> tuple[_Kind, int]:
@@ -120,7 +120,7 @@ def protobuf_decoder(
             name, at = (_confluent_name if confluent else _glue_name)(writer, data, start)
         kind = _Kind(name, _kind(target, name, messages))
         if at == after:
-            known[data[start:at]] = kind
+            kinds[data[start:at]] = kind
         return kind, at
 
     def decode(data: bytes) -> Any:
@@ -129,7 +129,7 @@ def protobuf_decoder(
                 f"Payload has {len(data) - start} bytes; at most {limits.payload} are allowed.",
                 remedy="Give the deserialiser limits=Limits(payload=...) if messages of this size are expected.",
             )
-        kind, at = known.get(data[start:after]), after
+        kind, at = kinds.get(data[start:after]), after
         if kind is None:
             kind, at = learn(data)
         try:
@@ -277,12 +277,12 @@ def _check_dropped(message: Any, name: str) -> None:
     pending = [(message, name)]
     while pending:
         part, path = pending.pop()
-        known = part.DESCRIPTOR.fields_by_number
+        fields = part.DESCRIPTOR.fields_by_number
         unknown: Any = UnknownFieldSet(part)
         for item in unknown:
-            if item.field_number in known:
+            if item.field_number in fields:
                 raise UnreadableSchema(
-                    f"The reader's schema cannot read field {path}.{known[item.field_number].name} ({item.field_number}): "
+                    f"The reader's schema cannot read field {path}.{fields[item.field_number].name} ({item.field_number}): "
                     "it was written as another type, or with an enum value that the reader's schema lacks."
                 )
         for field, value in part.ListFields():

@@ -72,16 +72,16 @@ def protobuf_encoder(
     build = _builder(message_class, name, ignore_unknown=ignore_unknown)
 
     def encode(value: Any) -> bytes:
-        message, known = value, heads.get(getattr(value, "DESCRIPTOR", None))
-        if known is None:
-            known, message = (
+        message, head = value, heads.get(getattr(value, "DESCRIPTOR", None))
+        if head is None:
+            head, message = (
                 (heads[message_class.DESCRIPTOR], build(value)) if isinstance(value, Mapping) else (learn(value), value)
             )
         try:
-            if known[1]:
-                return known[0] + message.SerializeToString()  # type: ignore[no-any-return]
+            if head[1]:
+                return head[0] + message.SerializeToString()  # type: ignore[no-any-return]
             # Maps in the order of their keys.
-            return known[0] + message.SerializeToString(deterministic=True)  # type: ignore[no-any-return]
+            return head[0] + message.SerializeToString(deterministic=True)  # type: ignore[no-any-return]
         except EncodeError as error:
             raise _unfinished(message, name, error) from None
         except RecursionError:
@@ -153,13 +153,13 @@ def _misfit(name: str, error: BaseException) -> IncompatibleValue:
 
 def _check_known(schema: ProtobufSchema, descriptor: Any) -> None:
     """Refuse a class with fields that the registered definition lacks or types differently: readers would lose them."""
-    seen: set[str] = set()
+    names: set[str] = set()
     pending = [descriptor]
     while pending:
         mine = pending.pop()
-        if mine.full_name in seen:
+        if mine.full_name in names:
             continue
-        seen.add(mine.full_name)
+        names.add(mine.full_name)
         theirs = schema.descriptor(mine.full_name)
         for field in mine.fields:
             other = theirs.fields_by_number.get(field.number)

@@ -8,11 +8,11 @@ __all__ = ["element", "elements", "is_map", "messages_in"]
 
 def messages_in(descriptor: Any) -> Iterator[Any]:
     """Yield the descriptors of a message and of all messages that it can hold, each once."""
-    seen, pending = set(), [descriptor]
+    visited, pending = set(), [descriptor]
     while pending:
         message = pending.pop()
-        if message.full_name not in seen:
-            seen.add(message.full_name)
+        if message.full_name not in visited:
+            visited.add(message.full_name)
             yield message
             pending.extend(field.message_type for field in message.fields if field.message_type is not None)
 

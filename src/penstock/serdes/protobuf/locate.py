@@ -56,8 +56,8 @@ class _Walk:
             at = self._field((field, wire_type), at, end, where)
         self._depth -= 1
 
-    def _field(self, known: tuple[Any, int], at: int, end: int, path: str) -> int:
-        field, kind = known
+    def _field(self, described: tuple[Any, int], at: int, end: int, path: str) -> int:
+        field, kind = described
         if kind == _VARINT:
             return self._varint(at, end, path)[1]
         if kind in _SIZES:

@@ -24,7 +24,7 @@ def can_lose(descriptor: Any) -> bool:
 def loss(value: Any, descriptor: Any, path: str) -> IncompatibleValue | None:
     """Return the error for the first part of the mapping ``value`` that would be lost, or ``None`` if none would."""
     chosen: dict[str, str] = {}
-    for _, field, item in _given(value, descriptor):
+    for _, field, member in _members(value, descriptor):
         where = f"{path}.{field.name}"
         one = field.containing_oneof
         if one is not None and chosen.setdefault(one.name, field.name) != field.name:
@@ -32,11 +32,11 @@ def loss(value: Any, descriptor: Any, path: str) -> IncompatibleValue | None:
                 f"{where} is given together with {chosen[one.name]}, and the oneof {one.name} holds only one of them.",
                 path=where,
             )
-        if not _is_container(field, item):
+        if not _is_container(field, member):
             continue
         element_field = element(field)
         first = next(
-            (lost for part in elements(field, item) if (lost := _part(part, element_field, where)) is not None), None
+            (lost for part in elements(field, member) if (lost := _part(part, element_field, where)) is not None), None
         )
         if first is not None:
             return first
@@ -45,38 +45,38 @@ def loss(value: Any, descriptor: Any, path: str) -> IncompatibleValue | None:
 
 def with_texts(value: Any, descriptor: Any) -> Any:
     """Return ``value`` with bytes as base64 text, as in Protobuf's JSON, whose reader would take bytes for base64 too."""
-    texts = _given(value, descriptor)
+    texts = _members(value, descriptor)
     message = dict(value) if texts else value
-    for name, field, item in texts:
+    for name, field, member in texts:
         element_field = element(field)
-        if not _is_container(field, item):
+        if not _is_container(field, member):
             continue
         if is_map(field):
-            message[name] = {key: _with_text(part, element_field) for key, part in item.items()}
+            message[name] = {key: _with_text(part, element_field) for key, part in member.items()}
         elif field.is_repeated:
-            message[name] = [_with_text(part, element_field) for part in item]
+            message[name] = [_with_text(part, element_field) for part in member]
         else:
-            message[name] = _with_text(item, element_field)
+            message[name] = _with_text(member, element_field)
     return message
 
 
-def _given(value: Any, descriptor: Any) -> list[tuple[str, Any, Any]]:
+def _members(value: Any, descriptor: Any) -> list[tuple[str, Any, Any]]:
     """Return the keys of a mapping that are fields, with field and value; nothing for well-known types."""
     if descriptor.full_name.startswith("google.protobuf.") or not isinstance(value, Mapping):
         return []
     texts = []
-    for name, item in value.items():
+    for name, member in value.items():
         field = descriptor.fields_by_name.get(name) or descriptor.fields_by_camelcase_name.get(name)
-        if field is not None and item is not None:
-            texts.append((name, field, item))
+        if field is not None and member is not None:
+            texts.append((name, field, member))
     return texts
 
 
-def _is_container(field: Any, item: Any) -> bool:
-    """Return whether ``item`` can hold the field's elements; the library reports what is wrong with other values."""
+def _is_container(field: Any, value: Any) -> bool:
+    """Return whether ``value`` can hold the field's elements; the library reports what is wrong with other values."""
     if is_map(field):
-        return isinstance(item, Mapping)
-    return isinstance(item, list | tuple) if field.is_repeated else True
+        return isinstance(value, Mapping)
+    return isinstance(value, list | tuple) if field.is_repeated else True
 
 
 def _with_text(value: Any, field: Any) -> Any:

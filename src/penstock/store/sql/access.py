@@ -294,8 +294,8 @@ class _Entities:
     def list_identities(self, account: str) -> Sequence[Identity]:
         columns = iam_entities.c
         # In reverse alphabetical order: user, role, group.
-        kinds = columns.kind.in_([EntityKind.USER.value, EntityKind.ROLE.value, EntityKind.GROUP.value])
-        query = select(iam_entities).where(kinds, columns.account == account).order_by(columns.kind.desc(), columns.key)
+        of_kinds = columns.kind.in_([EntityKind.USER.value, EntityKind.ROLE.value, EntityKind.GROUP.value])
+        query = select(iam_entities).where(of_kinds, columns.account == account).order_by(columns.kind.desc(), columns.key)
         entities = [_entity(row) for row in self._connection.execute(query)]
         return [entity for entity in entities if isinstance(entity, Identity)]
 

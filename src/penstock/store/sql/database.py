@@ -270,10 +270,10 @@ def _parse(url: str) -> Any:
     remedy = "Write sqlite:///PATH or postgresql+pg8000://USER:PASSWORD@HOST:PORT/DATABASE."
     try:
         parsed = make_url(url)
-        known = parsed.drivername in {"sqlite", "sqlite+pysqlite", "postgresql+pg8000"}
+        is_supported = parsed.drivername in {"sqlite", "sqlite+pysqlite", "postgresql+pg8000"}
     except (ArgumentError, ValueError):
         raise InvalidInput("The store's URL cannot be read.", remedy=remedy) from None
-    if not known:
+    if not is_supported:
         raise InvalidInput(f"Stores of kind '{parsed.drivername[:60]}' are not known.", remedy=remedy)
     return parsed
 

@@ -77,8 +77,8 @@ def _sealed_anywhere(first: Database) -> Counter[str | None]:
         return Counter()
     counts = _count_existing(first)
     with first.read() as connection:
-        known = inspect(connection).has_table(accounts.name)
-    for account in with_database(first) if known else ():
+        has_accounts = inspect(connection).has_table(accounts.name)
+    for account in with_database(first) if has_accounts else ():
         with closing(of_account(first, account)) as database:
             counts += _count_existing(database)
     return counts
@@ -117,8 +117,8 @@ def rotate(path: Path, databases: Sequence[Database]) -> Rotated:
     One transaction per database. If it is stopped at any point, the next call finishes it. Raises :class:`DataProblem` for a
     value that no key unseals; its database is then unchanged.
     """
-    with _changing(path) as found:
-        keys = found
+    with _changing(path) as before:
+        keys = before
         # Values under another key than the current one are those that a stopped rotation did not reach.
         unfinished = bool(keys.older) and any(key != keys.current.id for key in sealed_with(databases))
         if not unfinished:
@@ -133,10 +133,10 @@ def rotate(path: Path, databases: Sequence[Database]) -> Rotated:
 def forget_keys(path: Path, databases: Sequence[Database]) -> Sequence[str]:
     """Remove the older keys from the file; return their ids. :class:`InvalidInput` if a value is still sealed with one."""
     with _changing(path) as keys:
-        left = {key: count for key, count in sealed_with(databases).items() if key != keys.current.id}
-        if left:
+        remaining = {key: count for key, count in sealed_with(databases).items() if key != keys.current.id}
+        if remaining:
             raise InvalidInput(
-                f"{sum(left.values())} values are not sealed with the current master key, {keys.current.id}.",
+                f"{sum(remaining.values())} values are not sealed with the current master key, {keys.current.id}.",
                 remedy="Run 'penstock master-key rotate' first, which seals them with it.",
             )
         replace(keys, older=()).save(path)

@@ -39,13 +39,13 @@ def account_ids(first: Database) -> Sequence[str]:
 
 def with_database(first: Database) -> Sequence[str]:
     """Return the accounts that have a database of their own: not the first one, and not one that was never used."""
-    known = account_ids(first)
+    ids = account_ids(first)
     if not first.is_sqlite:
         with first.read() as connection:
             schemas = set(connection.execute(text("SELECT nspname FROM pg_namespace")).scalars())
-        return [account for account in known if schema_of(account) in schemas]
+        return [account for account in ids if schema_of(account) in schemas]
     file = _file(first)
-    return [] if file is None else [account for account in known if beside(file, account).exists()]
+    return [] if file is None else [account for account in ids if beside(file, account).exists()]
 
 
 def beside(file: Path, account: str) -> Path:

@@ -131,8 +131,8 @@ class Stream:
         """Store a record; return the ids of its shard and the record."""
         if len(data) + len(key.encode()) > _MAX_RECORD:
             raise KinesisError("ValidationException", "Record is larger than 1048576 bytes")
-        wanted = int(explicit) if explicit else int.from_bytes(hashlib.md5(key.encode(), usedforsecurity=False).digest())
-        shard = next(item for item in self.shards.values() if item.ending is None and item.first <= wanted <= item.last)
+        hash_key = int(explicit) if explicit else int.from_bytes(hashlib.md5(key.encode(), usedforsecurity=False).digest())
+        shard = next(item for item in self.shards.values() if item.ending is None and item.first <= hash_key <= item.last)
         _limit(shard.writes, self.writes, f"Rate exceeded for shard {shard.id}")
         number = self.next_number()
         shard.numbers.append(number)

@@ -103,7 +103,7 @@ class Operations:
 
     def PutRecords(self, request: dict[str, Any]) -> dict[str, Any]:  # noqa: N802
         stream, entries = self.stream(request), request["Records"]
-        size = sum(len(item["Data"]) * 3 // 4 + len(item["PartitionKey"]) for item in entries)
+        size = sum(len(record["Data"]) * 3 // 4 + len(record["PartitionKey"]) for record in entries)
         if not 1 <= len(entries) <= _MAX_ENTRIES or size > _MAX_REQUEST:
             raise KinesisError("ValidationException", f"{len(entries)} records of {size} bytes are too many")
         answers = []

@@ -154,8 +154,8 @@ class CatalogRows:
         filled(store)
         for name in ("a", "z"):
             store.create_table(table(name), limit=10)
-        assert [item.name for item in store.list_tables("sales", after=None, limit=2)] == ["a", "orders"]
-        assert [item.name for item in store.list_tables("sales", after="a", limit=9)] == ["orders", "z"]
+        assert [listed.name for listed in store.list_tables("sales", after=None, limit=2)] == ["a", "orders"]
+        assert [listed.name for listed in store.list_tables("sales", after="a", limit=9)] == ["orders", "z"]
         assert store.list_tables("other", after=None, limit=9) == []
 
     def test_replacing_a_table_counts_versions_and_archives(self, store: CatalogStore) -> None:
@@ -169,7 +169,7 @@ class CatalogRows:
         assert store.table("sales", "orders", "1") is None
         assert store.table("sales", "orders", "nonsense") is None
         listed = store.list_table_versions("sales", "orders", before=None, limit=10)
-        assert [item.version_id for item in listed] == ["2", "0"]
+        assert [version.version_id for version in listed] == ["2", "0"]
         assert [
             table_version.version_id for table_version in store.list_table_versions("sales", "orders", before=2, limit=1)
         ] == ["0"]
@@ -198,8 +198,8 @@ class CatalogRows:
             versions=10,
             archive=True,
         )
-        assert {item.name: item.version_id for item in stored} == {"new": "0", "orders": "1"}
-        assert [item.name for item in store.list_tables("sales", after=None, limit=9)] == ["new", "orders"]
+        assert {stored_table.name: stored_table.version_id for stored_table in stored} == {"new": "0", "orders": "1"}
+        assert [stored_table.name for stored_table in store.list_tables("sales", after=None, limit=9)] == ["new", "orders"]
         assert store.table("sales", "orders") == table(owner="p", version_id="1")
         assert store.table("sales", "orders", "0") == table()
 
@@ -315,15 +315,15 @@ class CatalogRows:
         values = [(year, origin) for year in ("2013", "02013", "2012", "2014") for origin in origins]
         filled(store).create_partitions([partition(*pair) for pair in values])
         store.delete_partitions("sales", "orders", [("2014", "JFK")])
-        wanted = partition_filter(table(), text)
-        assert wanted is not None
-        kept = sorted(set(values) - {("2014", "JFK")}, key=partition_key)
-        expected = [pair for pair in kept if wanted.matches(pair)]
-        assert store.list_values("sales", "orders", after=None, limit=None, matching=wanted) == expected
-        partitions = store.list_partitions("sales", "orders", after=None, limit=5, matching=wanted)
+        condition = partition_filter(table(), text)
+        assert condition is not None
+        stored = sorted(set(values) - {("2014", "JFK")}, key=partition_key)
+        expected = [pair for pair in stored if condition.matches(pair)]
+        assert store.list_values("sales", "orders", after=None, limit=None, matching=condition) == expected
+        partitions = store.list_partitions("sales", "orders", after=None, limit=5, matching=condition)
         assert [item.values for item in partitions] == expected[:5]
         behind = partition_key(("2012", "O-05"))
-        rest = store.list_values("sales", "orders", after=behind, limit=None, matching=wanted)
+        rest = store.list_values("sales", "orders", after=behind, limit=None, matching=condition)
         assert rest == [pair for pair in expected if partition_key(pair) > behind]
 
     def test_of_writers_at_the_same_version_one_wins(self, store: CatalogStore) -> None:

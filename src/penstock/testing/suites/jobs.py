@@ -92,9 +92,9 @@ class JobStoreSuite:
         assert len(refused) == 4
         assert [job_run.id for job_run in store.list(RUNS, "flights", after=None, limit=9)] == ["jr_0", "jr_1"]
         stored = run(1)
-        store.change(RUNS, "jr_1", lambda found: replace(found, state="FAILED"))
-        found = store.add_under(JOBS, "flights", RUNS, lambda _job, _running: stored)
-        assert found == (replace(stored, state="FAILED"), False)
+        store.change(RUNS, "jr_1", lambda added: replace(added, state="FAILED"))
+        added = store.add_under(JOBS, "flights", RUNS, lambda _job, _running: stored)
+        assert added == (replace(stored, state="FAILED"), False)
 
     def test_a_change_that_raises_changes_nothing(self, store: JobStore) -> None:
         store.add(JOBS, JOB)
@@ -131,9 +131,9 @@ class JobStoreSuite:
         assert (second.version, second.run, second.previous_run_id) == (2, 2, "jr_1")
         assert service.read("flights") == second == store.get(BOOKMARKS, "flights")
         assert service.get("flights", "jr_1").document == '{"a": 1}'
-        for wrong in ("[]", "x", "[" * 100_000):
+        for text in ("[]", "x", "[" * 100_000):
             with pytest.raises(InvalidInput):
-                service.commit("flights", "jr_2", wrong, version=2)
+                service.commit("flights", "jr_2", text, version=2)
 
     def test_a_bookmark_is_rewound_and_reset(self, store: JobStore) -> None:
         service = BookmarkService(store)

@@ -34,14 +34,14 @@ class RegistryBatches:
         return store
 
     def test_versions_added_together_are_as_those_added_alone(self, two_schemas: RegistryStore) -> None:
-        wanted = [
+        steps = [
             NewVersion(version=version(2), revision=0, actor=ANNE),
             NewVersion(version=version(2, OTHER, fingerprint="f" * 64), revision=0, actor=BERT),
         ]
-        added = added_versions(two_schemas, wanted)
-        assert [item.id for item in added] == [step.version.id for step in wanted]
+        added = added_versions(two_schemas, steps)
+        assert [item.id for item in added] == [step.version.id for step in steps]
         assert added[1].schema_id == added[0].schema_id + 1
-        for step, item in zip(wanted, added, strict=True):
+        for step, item in zip(steps, added, strict=True):
             assert two_schemas.versions.get(step.version.id) == item
             assert present(two_schemas.schemas.get(step.version.key)).latest == 2
         entries = two_schemas.audit.list(None, 2, resource=None)
@@ -84,7 +84,7 @@ class RegistryBatches:
     def test_many_groups_on_one_schema_lose_and_double_nothing(self, two_schemas: RegistryStore) -> None:
         threads_count, rounds = 6, 5
         barrier = threading.Barrier(threads_count)
-        done: list[Version] = []
+        stored: list[Version] = []
 
         def write(writer: int) -> None:
             barrier.wait()
@@ -94,16 +94,16 @@ class RegistryBatches:
                 mine = version(1, key, fingerprint=uuid4().hex * 2)
                 shared = version(2, fingerprint=uuid4().hex * 2)
                 steps = [NewVersion(version=item, revision=0, actor=ANNE) for item in (mine, shared)]
-                done.extend(item for item in two_schemas.versions.add(steps) if isinstance(item, Version))
+                stored.extend(item for item in two_schemas.versions.add(steps) if isinstance(item, Version))
 
         threads = [threading.Thread(target=write, args=(number,)) for number in range(threads_count)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-        assert len([item for item in done if item.key == KEY]) == 1
-        assert len({item.schema_id for item in done}) == len(done)
-        assert all(two_schemas.versions.get(item.id) == item for item in done)
+        assert len([item for item in stored if item.key == KEY]) == 1
+        assert len({item.schema_id for item in stored}) == len(stored)
+        assert all(two_schemas.versions.get(item.id) == item for item in stored)
 
     def test_calls_of_one_session_see_each_other(self, two_schemas: RegistryStore) -> None:
         with two_schemas.versions.session(), two_schemas.versions.session():
@@ -116,8 +116,8 @@ class RegistryBatches:
         third = SchemaKey("r", "u")
         two_schemas.schemas.add(schema(third), None, {})
         same: dict[str, Any] = {"fingerprint": "e" * 64}
-        wanted = [version(2, **same), version(2, OTHER, **same), version(1, third, fingerprint="f" * 64)]
-        added = added_versions(two_schemas, [NewVersion(version=item, revision=0, actor=ANNE) for item in wanted])
+        versions = [version(2, **same), version(2, OTHER, **same), version(1, third, fingerprint="f" * 64)]
+        added = added_versions(two_schemas, [NewVersion(version=item, revision=0, actor=ANNE) for item in versions])
         assert [item.schema_id - added[0].schema_id for item in added] == [0, 0, 1]
         known = present(add(two_schemas, version(3, fingerprint="f" * 64), revision=1))
         assert known.schema_id == added[2].schema_id

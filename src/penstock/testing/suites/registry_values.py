@@ -52,17 +52,17 @@ def version(number: int, key: SchemaKey = KEY, **more: Any) -> Version:
     return Version(id=str(uuid4()), key=key, number=number, data_format="AVRO", created=NOW, **values)
 
 
-def add(store: RegistryStore, wanted: Version, *, revision: int, replaces: str | None = None) -> Version | None:
+def add(store: RegistryStore, new: Version, *, revision: int, replaces: str | None = None) -> Version | None:
     """Add a version alone: as stored, None, or what it is refused with raised."""
-    [added] = store.versions.add([NewVersion(version=wanted, revision=revision, replaces=replaces)])
+    [added] = store.versions.add([NewVersion(version=new, revision=revision, replaces=replaces)])
     if isinstance(added, Exception):
         raise added
     return added
 
 
-def added_versions(store: RegistryStore, wanted: Sequence[NewVersion]) -> list[Version]:
+def added_versions(store: RegistryStore, steps: Sequence[NewVersion]) -> list[Version]:
     """The versions that are added together; each of them is."""
-    added = store.versions.add(wanted)
+    added = store.versions.add(steps)
     assert all(isinstance(item, Version) for item in added), added
     return [item for item in added if isinstance(item, Version)]
 

@@ -48,7 +48,7 @@ class StatementStoreSuite:
     """Fixture ``store`` is an empty :class:`~penstock.statements.store.StatementStore`; many threads use it at once."""
 
     def test_a_statement_is_kept_whole(self, store: StatementStore) -> None:
-        kept = statement(
+        stored = statement(
             started=LATER,
             completed=LATER,
             state=StatementState.FAILED,
@@ -62,8 +62,8 @@ class StatementStoreSuite:
             reuse_minutes=60,
             digest="d" * 64,
         )
-        store.add(kept)
-        assert store.get(kept.id) == kept
+        store.add(stored)
+        assert store.get(stored.id) == stored
         assert store.get(StatementId("other")) is None
 
     def test_a_life_to_success(self, store: StatementStore) -> None:
@@ -73,14 +73,14 @@ class StatementStoreSuite:
         columns = (ResultColumn(name="x", type="integer", precision=10),)
         statistics = StatementStatistics(engine_ms=5)
         assert store.finish(queued.id, StatementState.SUCCEEDED, at=LATER, statistics=statistics, columns=columns)
-        done = replace(
+        succeeded = replace(
             queued, state=StatementState.SUCCEEDED, started=LATER, completed=LATER, statistics=statistics, columns=columns
         )
-        assert store.get(queued.id) == done
+        assert store.get(queued.id) == succeeded
         assert not store.finish(queued.id, StatementState.FAILED, at=LATER, reason="too late")
-        assert store.get(queued.id) == done
+        assert store.get(queued.id) == succeeded
         assert store.request_cancel(queued.id, at=LATER, reason="too late") is StatementState.SUCCEEDED
-        assert store.get(queued.id) == done
+        assert store.get(queued.id) == succeeded
 
     def test_the_latest_statement_of_a_digest_that_was_computed(self, store: StatementStore) -> None:
         def done(name: str, at: datetime, *, digest: str = "d", state: str = "SUCCEEDED", reused: bool = False) -> None:
@@ -116,9 +116,9 @@ class StatementStoreSuite:
     def test_a_token_is_used_once_even_by_concurrent_callers(self, store: StatementStore) -> None:
         statements = [statement(f"s{number}", token="same" * 8) for number in range(16)]
         with ThreadPoolExecutor(8) as pool:
-            kept = list(pool.map(store.add, statements))
-        assert len({item.id for item in kept}) == 1
-        assert sum(store.get(item.id) is not None for item in statements) == 1
+            added = list(pool.map(store.add, statements))
+        assert len({answer.id for answer in added}) == 1
+        assert sum(store.get(answer.id) is not None for answer in statements) == 1
 
     def test_one_of_many_concurrent_workers_starts_a_statement(self, store: StatementStore) -> None:
         queued = store.add(statement())
@@ -148,15 +148,15 @@ class StatementStoreSuite:
         assert [item.id for item in store.get_many([StatementId(name) for name in "cxab"])] == ["c", "a", "b"]
 
     def test_heartbeats_reach_the_owners_unfinished_statements_alone(self, store: StatementStore) -> None:
-        mine, other, done = (
+        mine, other, finished = (
             store.add(statement("mine")),
             store.add(statement("other", owner="host:2:y")),
             store.add(statement("done")),
         )
-        store.finish(done.id, StatementState.SUCCEEDED, at=NOW)
+        store.finish(finished.id, StatementState.SUCCEEDED, at=NOW)
         store.beat("host:1:x", at=LATER)
         assert {item.id: item.heartbeat for item in store.unfinished()} == {mine.id: LATER, other.id: NOW}
-        stored = store.get(done.id)
+        stored = store.get(finished.id)
         assert stored is not None
         assert stored.heartbeat == NOW
 
@@ -169,18 +169,18 @@ class StatementStoreSuite:
         done("other", NOW, workgroup="other")
         store.add(statement("running"))
 
-        def found(**which: Any) -> list[str]:
+        def ids(**which: Any) -> list[str]:
             return [item.id for item in store.finished(**{"limit": 9, **which})]
 
-        assert sorted(found()[:2]) == ["early", "other"]
-        assert found()[2:] == ["late"]
-        assert len(found(limit=1)) == 1
-        assert found(before=NOW) == []
-        assert sorted(found(before=LATER)) == ["early", "other"]
-        assert found(workgroup="other") == ["other"]
-        assert found(with_managed_result=True) == ["early", "late"]
+        assert sorted(ids()[:2]) == ["early", "other"]
+        assert ids()[2:] == ["late"]
+        assert len(ids(limit=1)) == 1
+        assert ids(before=NOW) == []
+        assert sorted(ids(before=LATER)) == ["early", "other"]
+        assert ids(workgroup="other") == ["other"]
+        assert ids(with_managed_result=True) == ["early", "late"]
         store.drop_results([StatementId("early")])
-        assert found(with_managed_result=True) == ["late"]
+        assert ids(with_managed_result=True) == ["late"]
         store.forget([StatementId(item) for item in ("early", "running", "none")])
-        assert sorted(found()) == ["late", "other"]
+        assert sorted(ids()) == ["late", "other"]
         assert store.get(StatementId("running")) is not None

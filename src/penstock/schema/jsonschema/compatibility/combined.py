@@ -113,9 +113,9 @@ def _was_no_choice_of_one(facts: Facts) -> bool:
     for node in facts.nodes:
         if node.several("oneOf"):
             return False
-        kinds = node.raw.get("type")
+        listed_types = node.raw.get("type")
         several = several or len(node.several("anyOf")) > 1 or len(node.several("allOf")) > 1
-        several = several or (isinstance(kinds, list) and len(kinds) > 1)
+        several = several or (isinstance(listed_types, list) and len(listed_types) > 1)
     return several
 
 
@@ -188,7 +188,7 @@ def _condition(comparison: Comparison, part: Node, facts: Facts, ask: Ask) -> Ru
     for keyword, case in (("then", condition), ("else", comparison.negation(condition))):
         node = part.child(keyword)
         if node is not None:
-            theirs = [other for item in same if (other := item.child(keyword)) is not None]
+            theirs = [other for node_of_same in same if (other := node_of_same.child(keyword)) is not None]
             findings.extend((yield Ask("covers", node, (*ask.nodes, case, *theirs), f"{ask.path}/{keyword}")))
     return findings
 
@@ -198,8 +198,8 @@ def unevaluated_findings(part: Node, facts: Facts, path: str) -> list[Incompatib
     findings = []
     for keyword, json_type in (("unevaluatedProperties", "object"), ("unevaluatedItems", "array")):
         node = part.child(keyword)
-        known = keyword == "unevaluatedProperties" and part.unevaluated_is_plain
-        if node is not None and node is not TRUE and json_type in facts.types and part.applicators and not known:
+        compared = keyword == "unevaluatedProperties" and part.unevaluated_is_plain
+        if node is not None and node is not TRUE and json_type in facts.types and part.applicators and not compared:
             message = f"a schema with {keyword} beside combined schemas is compared as a whole, and it changed. Keep it."
             findings.append(
                 finding(f"{path}/{keyword}", "COMBINED_TYPE_SUBSCHEMAS_CHANGED", keyword, "another schema", message)

@@ -40,8 +40,10 @@ def incompatibilities(reader: JsonSchema, writer: JsonSchema, rules: JsonRules) 
 def _once(findings: Findings) -> list[Incompatibility]:
     """Return each rule once per path; of two about a path's type only the first, which is about all the writer's values."""
     unique: dict[tuple[str, str], Incompatibility] = {}
-    for item in findings:
-        unique.setdefault((item.path, "TYPE" if item.rule in _TYPE_RULES else item.rule), item)
+    for incompatibility in findings:
+        unique.setdefault(
+            (incompatibility.path, "TYPE" if incompatibility.rule in _TYPE_RULES else incompatibility.rule), incompatibility
+        )
     return list(unique.values())
 
 

@@ -65,9 +65,9 @@ class Comparison:
     guessed: set[_Key] = field(default_factory=set)
     guessed_wrong: bool = False
     strict: bool = False
-    known: dict[tuple[frozenset[int], bool], Facts] = field(default_factory=dict)
+    facts_by_nodes: dict[tuple[frozenset[int], bool], Facts] = field(default_factory=dict)
     constants: dict[str, Node] = field(default_factory=dict)
-    made: dict[tuple[str, object], Node] = field(default_factory=dict)
+    nodes: dict[tuple[str, object], Node] = field(default_factory=dict)
     choices: dict[tuple[int, str], tuple[str, ...] | None] = field(default_factory=dict)
     steps: int = 0
     work: int = 0
@@ -96,11 +96,11 @@ class Comparison:
         """Return the facts of a value that all ``nodes`` accept."""
         implied = self.rules.keywords_imply_type and not self.strict
         key = (frozenset(map(id, nodes)), implied)
-        if key not in self.known:
+        if key not in self.facts_by_nodes:
             facts = gather(nodes, self.constants, constant, implied=self.writer if implied else None)
             self.spend(5 + sum(_size(part) for part in facts.nodes))
-            self.known[key] = facts
-        return self.known[key]
+            self.facts_by_nodes[key] = facts
+        return self.facts_by_nodes[key]
 
     def spend(self, amount: int) -> None:
         """Count work beside the steps of the walk."""
@@ -113,8 +113,8 @@ class Comparison:
         key = (id(node), keyword)
         if key not in self.choices:
             marks = [self.identity.mark(branch) for branch in node.several(keyword)]
-            known = [mark for mark in marks if mark is not None]
-            self.choices[key] = tuple(sorted(known)) if len(known) == len(marks) else None
+            present = [mark for mark in marks if mark is not None]
+            self.choices[key] = tuple(sorted(present)) if len(present) == len(marks) else None
         return self.choices[key]
 
     def constant(self, value: object, key: str) -> Node:
@@ -136,9 +136,9 @@ class Comparison:
         return self._make(("required", name), lambda: presence(name))
 
     def _make(self, key: tuple[str, object], make: Callable[[], Node]) -> Node:
-        if key not in self.made:
-            self.made[key] = make()
-        return self.made[key]
+        if key not in self.nodes:
+            self.nodes[key] = make()
+        return self.nodes[key]
 
     def _walk(self, question: Ask) -> Findings:
         stack: list[tuple[Rule, _Key, int]] = []
@@ -155,7 +155,7 @@ class Comparison:
                 strict = pending.kind == "empty" or (bool(stack) and stack[-1][1][3])
                 key = (pending.kind, id(pending.node), frozenset(map(id, pending.nodes)), strict)
                 depth = (stack[-1][2] if stack else 0) + pending.inside
-                answer = self._known(key, pending, open_at, depth)
+                answer = self._earlier(key, pending, open_at, depth)
                 if answer is None:
                     open_at[key] = depth
                     stack.append((self.answer(self, pending), key, depth))
@@ -173,7 +173,7 @@ class Comparison:
                     self._settle(key, answer)
         return answer or ()
 
-    def _known(self, key: _Key, ask: Ask, open_at: dict[_Key, int], depth: int) -> Findings | None:
+    def _earlier(self, key: _Key, ask: Ask, open_at: dict[_Key, int], depth: int) -> Findings | None:
         if key in self.broken:
             return self.broken[key]
         if key in open_at:

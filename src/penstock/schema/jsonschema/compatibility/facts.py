@@ -192,12 +192,12 @@ def _spread(nodes: Sequence[Node], constants: "dict[str, Node]", make: Any) -> l
     by_id: dict[int, Node] = {}
     pending = list(reversed(nodes))
     dependent: list[Node] = []
-    kinds, rounds = TRUE.types, 0
+    types, rounds = TRUE.types, 0
     while pending:
         node = pending.pop()
         if id(node) in by_id or node is TRUE:
             continue
-        kinds &= node.types
+        types &= node.types
         by_id[id(node)] = node
         pending.extend(inner for _, inner in reversed(node.in_place))
         if node.values is not None and len(node.values) == 1 and node.location is not None:
@@ -207,7 +207,7 @@ def _spread(nodes: Sequence[Node], constants: "dict[str, Node]", make: Any) -> l
             pending.append(constants[key])
         if node.dependent_schemas:
             dependent.append(node)
-        if not pending and dependent and rounds < _MAX_ROUNDS and kinds <= {"object"}:
+        if not pending and dependent and rounds < _MAX_ROUNDS and types <= {"object"}:
             rounds += 1
             required = _required(by_id.values())
             schemas = [

@@ -222,11 +222,11 @@ def _dependent_required(comparison: Comparison, part: Node, facts: Facts, path: 
     comparison.spend(len(part.dependent_required) * (1 + len(depending)))
     for name, needed in part.dependent_required.items():
         theirs = [names[name] for names in depending if name in names]
-        missing = [item for item in needed if item not in facts.required and not any(item in names for names in theirs)]
+        missing = [other for other in needed if other not in facts.required and not any(other in names for names in theirs)]
         if not missing or facts.property(name) == (FALSE,):
             continue
         keyword = "dependentRequired" if "dependentRequired" in part.raw else "dependencies"
-        written = {item for names in theirs for item in names}
+        written = {other for names in theirs for other in names}
         change = "ADDED" if not theirs else "EXTENDED" if written <= set(needed) else "CHANGED"
         yield finding(
             path + step(keyword, name),

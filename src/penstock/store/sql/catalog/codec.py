@@ -29,13 +29,13 @@ class ColumnsCache:
     """Column lists by their JSON text, for one read: rows that share a text share the parsed tuple."""
 
     def __init__(self) -> None:
-        self._known: dict[str, tuple[Column, ...]] = {}
+        self._columns: dict[str, tuple[Column, ...]] = {}
 
     def load(self, text: str) -> tuple[Column, ...]:
         """The columns in ``text``."""
-        columns = self._known.get(text)
+        columns = self._columns.get(text)
         if columns is None:
-            columns = self._known[text] = _columns(orjson.loads(text))
+            columns = self._columns[text] = _columns(orjson.loads(text))
         return columns
 
 
@@ -43,13 +43,13 @@ class SharedStorage:
     """Storage descriptors by their shared text, for one read; each text is parsed once."""
 
     def __init__(self) -> None:
-        self._known: dict[str, dict[str, Any]] = {}
+        self._fields: dict[str, dict[str, Any]] = {}
 
     def load(self, text: str, location: str | None) -> StorageDescriptor:
         """The descriptor in ``text``, at ``location``."""
-        fields = self._known.get(text)
+        fields = self._fields.get(text)
         if fields is None:
-            fields = self._known[text] = _storage_fields(orjson.loads(text))
+            fields = self._fields[text] = _storage_fields(orjson.loads(text))
         return StorageDescriptor(**fields, location=location)
 
 

@@ -126,16 +126,16 @@ class SqlCrawlStore:
                 for row in connection.execute(select(files).where(files.c.crawler == name))
             }
 
-    def remember(self, name: str, seen: Sequence[SeenFile], gone: Sequence[str]) -> None:
+    def remember(self, name: str, crawled: Sequence[SeenFile], gone: Sequence[str]) -> None:
         with self._sql.write() as connection:
             if connection.execute(select(crawlers.c.name).where(crawlers.c.name == name)).first() is None:
                 return
-            stale = [*gone, *(file.uri for file in seen)]
+            stale = [*gone, *(file.uri for file in crawled)]
             for start in range(0, len(stale), _CHUNK):
                 chunk = stale[start : start + _CHUNK]
                 connection.execute(delete(files).where(files.c.crawler == name, files.c.uri.in_(chunk)))
-            if seen:
-                connection.execute(insert(files), [_file_row(name, file) for file in seen])
+            if crawled:
+                connection.execute(insert(files), [_file_row(name, file) for file in crawled])
 
 
 def _file_row(crawler: str, file: SeenFile) -> dict[str, Any]:
@@ -171,7 +171,7 @@ def _load(text: str) -> Crawler:
     )
     if members.get("starter"):
         members["starter"] = _starter(members["starter"])
-    members["others"] = tuple(_other(item) for item in members.get("others") or ())
+    members["others"] = tuple(_other(entry) for entry in members.get("others") or ())
     members["classifiers"] = tuple(members.get("classifiers") or ())
     members["policy"] = SchemaChangePolicy(**members["policy"])
     members["runtimes"] = tuple(members["runtimes"])
@@ -179,7 +179,7 @@ def _load(text: str) -> Crawler:
     if members["last_crawl"] is not None:
         members["last_crawl"] = _last(members["last_crawl"])
     members["history"] = tuple(
-        CrawlRecord(run_id=item["run_id"], last=_last(item["last"])) for item in members.get("history") or ()
+        CrawlRecord(run_id=entry["run_id"], last=_last(entry["last"])) for entry in members.get("history") or ()
     )
     return Crawler(**_times(members, "creation_time", "last_updated", "started", "heartbeat", "next_run"))
 
@@ -214,8 +214,8 @@ def _last(stored: dict[str, Any]) -> LastCrawl:
 
 
 def _tally(stored: Mapping[str, Any]) -> Tally:
-    known = {field.name: stored[field.name] for field in fields(Tally) if field.name in stored}
-    return Tally(**{**known, "problems": tuple(stored["problems"]), "changes": _pairs(stored.get("changes"))})
+    counts = {field.name: stored[field.name] for field in fields(Tally) if field.name in stored}
+    return Tally(**{**counts, "problems": tuple(stored["problems"]), "changes": _pairs(stored.get("changes"))})
 
 
 def _pairs(stored: Sequence[Sequence[str]] | None) -> tuple[tuple[str, str], ...]:

@@ -53,15 +53,15 @@ def read_details(connection: Connection, rows: SqlTable, owner: object, kind: st
 
 def change_details(connection: Connection, rows: SqlTable, owner: object, kind: str, change: Change) -> None:
     """Put what ``change`` makes of the details of ``owner`` in place of them."""
-    known = read_details(connection, rows, owner, kind)
-    wanted = change(known)
+    before = read_details(connection, rows, owner, kind)
+    after = change(before)
     of_owner = (rows.c.owner == owner, rows.c.kind == kind)
-    for name in known.keys() - wanted.keys():
+    for name in before.keys() - after.keys():
         connection.execute(delete(rows).where(*of_owner, rows.c.name == name))
-    for name, body in wanted.items():
-        if name not in known:
+    for name, body in after.items():
+        if name not in before:
             connection.execute(insert(rows).values(owner=owner, kind=kind, name=name, body=_dump(body)))
-        elif body != known[name]:
+        elif body != before[name]:
             connection.execute(update(rows).where(*of_owner, rows.c.name == name).values(body=_dump(body)))
 
 

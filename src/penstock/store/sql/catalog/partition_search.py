@@ -86,14 +86,14 @@ class _Search:
 
     def of_branch(self, branch: Branch) -> Iterator[str]:
         """Return the keys of all partitions that ``branch`` can match."""
-        known = self._values(branch)
-        if any(not values for values in known.values()):
+        values_by_column = self._values(branch)
+        if any(not values for values in values_by_column.values()):
             return iter(())
-        ranges, used = _ranges(known)
+        ranges, used = _ranges(values_by_column)
         if not ranges:
             ranges = _text_ranges(branch.get(0))
         within = sum(range_.partitions for range_ in ranges)
-        indexed = {position: values for position, values in known.items() if position}
+        indexed = {position: values for position, values in values_by_column.items() if position}
         if within <= _LARGEST or not indexed:
             return self.walk(ranges)
         # The later key with the fewest partitions, and the same of those that the ranges do not have.
@@ -106,11 +106,13 @@ class _Search:
     def _values(self, branch: Branch) -> Mapping[int, Sequence[_Value]]:
         """Return by key position the values that its condition allows, as far as they are few enough to be tested."""
         bounded = {position: condition for position, condition in branch.items() if condition.spans is not None}
-        known = self._tested(bounded)
-        if not any(_total(values) <= _FEW for values in known.values()):
+        tested = self._tested(bounded)
+        if not any(_total(values) <= _FEW for values in tested.values()):
             # Conditions such as LIKE '%x' need all values of their key.
-            known |= self._tested({position: condition for position, condition in branch.items() if position not in bounded})
-        return known
+            tested |= self._tested(
+                {position: condition for position, condition in branch.items() if position not in bounded}
+            )
+        return tested
 
     def _tested(self, conditions: Mapping[int, Condition]) -> dict[int, Sequence[_Value]]:
         allowed: dict[int, Sequence[_Value]] = {}
@@ -131,9 +133,13 @@ class _Search:
     def walk(self, ranges: Sequence[_Range]) -> Iterator[str]:
         """Yield the table's keys in ``ranges``, which are disjoint and ascending; small ones are read together."""
         last = self._after
-        left = [range_ for range_ in ranges if range_.high is None or range_.high > self._after]
-        for start in range(0, len(left), _GROUP):
-            for key in self._together(left[start : start + _GROUP]) if len(left) > 1 else self._keys(self._here, left[0]):
+        remaining = [range_ for range_ in ranges if range_.high is None or range_.high > self._after]
+        for start in range(0, len(remaining), _GROUP):
+            for key in (
+                self._together(remaining[start : start + _GROUP])
+                if len(remaining) > 1
+                else self._keys(self._here, remaining[0])
+            ):
                 if key > last:
                     yield (last := key)
 
@@ -213,7 +219,7 @@ def _within(span: Span) -> ColumnElement[bool]:
 def _unreadable(spans: Sequence[Span]) -> Sequence[ColumnElement[bool]]:
     """Return the conditions for values that are not of the key's type, about which the test of their partition decides."""
     families = {span.kind for span in spans} - {"string"}
-    others = {kind for family in families for kind in ("text", *KINDS) if kind not in KINDS[family]}
+    others = {type_family for family in families for type_family in ("text", *KINDS) if type_family not in KINDS[family]}
     return [partition_values.c.kind.in_(sorted(others))] if others else []
 
 
@@ -229,13 +235,15 @@ def _total(values: Sequence[_Value]) -> int:
     return sum(pair.partitions for pair in values)
 
 
-def _ranges(known: Mapping[int, Sequence[_Value]]) -> tuple[Sequence[_Range], int]:
+def _ranges(values_by_column: Mapping[int, Sequence[_Value]]) -> tuple[Sequence[_Range], int]:
     """Return the ranges of the combinations of the first keys' values, and how many keys that are."""
     combined: list[tuple[tuple[str, ...], int]] = [((), _MANY)]
     used = 0
-    while used in known and (used == 0 or len(combined) * len(known[used]) <= _MOST_RANGES):
+    while used in values_by_column and (used == 0 or len(combined) * len(values_by_column[used]) <= _MOST_RANGES):
         combined = [
-            ((*values, pair.value), min(count, pair.partitions)) for values, count in combined for pair in known[used]
+            ((*values, pair.value), min(count, pair.partitions))
+            for values, count in combined
+            for pair in values_by_column[used]
         ]
         used += 1
     if not used:

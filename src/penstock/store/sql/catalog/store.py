@@ -221,13 +221,13 @@ class SqlCatalogStore:
     def delete_partitions(self, database: str, table: str, values: Sequence[PartitionValues]) -> Sequence[PartitionValues]:
         with self._sql.write() as connection:
             table_id = self._row(connection, database, table, lock=True).id
-            known = _known_keys(connection, table_id, [partition_key(entry) for entry in values])
-            for chunk in _chunks(sorted(known)):
+            present = _present_keys(connection, table_id, [partition_key(entry) for entry in values])
+            for chunk in _chunks(sorted(present)):
                 connection.execute(
                     delete(partitions).where(partitions.c.table_id == table_id, among(connection, partitions.c.key, chunk))
                 )
-            remove_keys(connection, table_id, sorted(known))
-            return [entry for entry in values if partition_key(entry) not in known]
+            remove_keys(connection, table_id, sorted(present))
+            return [entry for entry in values if partition_key(entry) not in present]
 
     def partitions_of(self, database: str, table: str, values: Sequence[PartitionValues]) -> Sequence[Partition]:
         with self._sql.read() as connection:
@@ -307,24 +307,24 @@ class SqlCatalogStore:
             table_id = self._row(connection, rows[0].database, rows[0].table, lock=True).id
             keyed = {partition_key(partition.values): partition for partition in rows}
             if existing:
-                known = self._replace(connection, table_id, keyed)
+                present = self._replace(connection, table_id, keyed)
             else:
-                known = _known_keys(connection, table_id, list(keyed))
-                fresh = [_partition_row(table_id, key, partition) for key, partition in keyed.items() if key not in known]
+                present = _present_keys(connection, table_id, list(keyed))
+                fresh = [_partition_row(table_id, key, partition) for key, partition in keyed.items() if key not in present]
                 if fresh:
                     connection.execute(insert(partitions), fresh)
                     add_keys(connection, table_id, [row["key"] for row in fresh])
-            return [tuple(partition.values) for key, partition in keyed.items() if (key in known) is not existing]
+            return [tuple(partition.values) for key, partition in keyed.items() if (key in present) is not existing]
 
     def _replace(self, connection: Connection, table_id: int, keyed: Mapping[str, Partition]) -> set[str]:
         shared = SharedStorage()
-        known: set[str] = set()
+        present: set[str] = set()
         for row in list(_rows_of(connection, table_id, list(keyed))):
-            known.add(row.key)
+            present.add(row.key)
             old = load_partition("", "", row, shared)
             changed = _partition_row(table_id, row.key, replace(keyed[row.key], create_time=old.create_time))
             connection.execute(update(partitions).where(partitions.c.id == row.id).values(changed))
-        return known
+        return present
 
     def _has_database(self, connection: Connection, name: str) -> bool:
         return connection.execute(select(databases.c.name).where(databases.c.name == name)).first() is not None
@@ -372,12 +372,12 @@ def _rows_of(connection: Connection, table_id: int, keys: Sequence[str]) -> Iter
             yield _PartitionRow(row.id, row.key, last, row.body)
 
 
-def _known_keys(connection: Connection, table_id: int, keys: Sequence[str]) -> set[str]:
-    known: set[str] = set()
+def _present_keys(connection: Connection, table_id: int, keys: Sequence[str]) -> set[str]:
+    present: set[str] = set()
     for chunk in _chunks(keys):
         query = select(partitions.c.key).where(partitions.c.table_id == table_id, among(connection, partitions.c.key, chunk))
-        known.update(connection.execute(query).scalars())
-    return known
+        present.update(connection.execute(query).scalars())
+    return present
 
 
 def _chunks(keys: Sequence[str]) -> Iterator[Sequence[str]]:

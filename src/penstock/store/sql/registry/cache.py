@@ -41,22 +41,22 @@ class VersionCache:
         self._deletions = _deletions(database)
         self._versions: SharedCache[Hashable, Version] = SharedCache(_CAPACITY_CHARS)
         self._lock = Lock()
-        self._held = local()
+        self._local = local()
         self._watcher: PoolProxiedConnection | None = None
         self._watched: Any = None  # the watcher's cursor, which is kept for its one statement
-        self._seen: int | None = None
+        self._data_version: int | None = None
         self._epoch: int | None = None
         event.listen(database.engine, "engine_disposed", self._close)
         # One connection for all: no other can commit, and this process clears the cache itself.
         self._alone = isinstance(database.engine.pool, StaticPool)
 
-    def read(self, key: Hashable, query: Prepared, named: Row) -> Version | None:
+    def read(self, key: Hashable, query: Prepared, parameters: Row) -> Version | None:
         """Return the version that ``key`` names: from memory if none was deleted since, else the first row of ``query``."""
         stamp = self.stamp()
         cached = self._versions.peek(key)
         if cached is not None:
             return cached
-        row = self._direct.first(query, named)
+        row = self._direct.first(query, parameters)
         if row is None:
             return None
         version = to_version(row)
@@ -72,28 +72,28 @@ class VersionCache:
     @contextmanager
     def snapshot(self) -> Iterator[None]:
         """Inside the block, or until :meth:`refresh`, this thread uses the number of deletions that it first read."""
-        if getattr(self._held, "stamp", None) is not None:
+        if getattr(self._local, "stamp", None) is not None:
             yield
             return
-        self._held.stamp = _NOT_ASKED
+        self._local.stamp = _NOT_ASKED
         try:
             yield
         finally:
-            self._held.stamp = None
+            self._local.stamp = None
 
     def refresh(self) -> None:
         """Let this thread read the number of deletions again, because it has listed versions."""
-        if getattr(self._held, "stamp", None) is not None:
-            self._held.stamp = _NOT_ASKED
+        if getattr(self._local, "stamp", None) is not None:
+            self._local.stamp = _NOT_ASKED
 
     def stamp(self) -> int:
         """Return the number of deletions so far, after dropping cached versions that may be deleted."""
-        held: int | None = getattr(self._held, "stamp", None)
-        if held is None:
+        local_stamp: int | None = getattr(self._local, "stamp", None)
+        if local_stamp is None:
             return self._asked()
-        if held == _NOT_ASKED:
-            held = self._held.stamp = self._asked()
-        return held
+        if local_stamp == _NOT_ASKED:
+            local_stamp = self._local.stamp = self._asked()
+        return local_stamp
 
     def _asked(self) -> int:
         if not self._database.is_sqlite:
@@ -133,8 +133,8 @@ class VersionCache:
             self._watcher.detach()
             self._watched = self._watcher.cursor()
         version: int = self._watched.execute("PRAGMA data_version").fetchall()[0][0]
-        changed = version != self._seen
-        self._seen = version
+        changed = version != self._data_version
+        self._data_version = version
         return changed
 
     def _close(self, _engine: Engine) -> None:

@@ -23,7 +23,7 @@ class _Content(NamedTuple):
     data_format: str
     fingerprint: str
 
-    def named(self) -> dict[str, str]:
+    def parameters(self) -> dict[str, str]:
         """Return the parameters of a query."""
         return {"r_registry": self.registry, "r_format": self.data_format, "r_fingerprint": self.fingerprint}
 
@@ -37,8 +37,8 @@ class SqlSchemaIds:
         self._cache = shared.cache
 
     def get_version(self, registry: str, schema_id: int) -> Version | None:
-        named = {"r_registry": registry, "r_schema_id": schema_id}
-        return self._cache.read(("schema id", registry, schema_id, ""), self._statements.by_schema_id, named)
+        parameters = {"r_registry": registry, "r_schema_id": schema_id}
+        return self._cache.read(("schema id", registry, schema_id, ""), self._statements.by_schema_id, parameters)
 
     def list_versions(self, registry: str | None, schema_id: int) -> Sequence[VersionHead]:
         query = select(*HEAD).select_from(JOINED).where(schema_versions.c.serial == schema_id)
@@ -61,43 +61,43 @@ class SqlSchemaIds:
         if len(versions) == 1 and versions[0].schema_id:
             return [self._take_over(transaction, versions[0])]
         contents = [_Content(version.key.registry, version.data_format, version.fingerprint) for version in versions]
-        known = {content: self._known(transaction, content) for content in dict.fromkeys(contents)}
-        new = [content for content, schema_id in known.items() if schema_id is None]
+        ids = {content: self._assigned(transaction, content) for content in dict.fromkeys(contents)}
+        new = [content for content, schema_id in ids.items() if schema_id is None]
         if new:
             row = transaction.run(self._statements.next_schema_ids, {"r_count": len(new)})
             first = 0 if row is None else row["number"] - len(new) + 1
-            known.update(zip(new, range(first, first + len(new)), strict=True))
+            ids.update(zip(new, range(first, first + len(new)), strict=True))
             if not self._database.is_sqlite:
                 # Writers wait for each other on that row: the second one reads what the first one stored.
-                stored = {content: self._known(transaction, content) for content in new}
-                known |= {content: schema_id for content, schema_id in stored.items() if schema_id is not None}
+                stored = {content: self._assigned(transaction, content) for content in new}
+                ids |= {content: schema_id for content, schema_id in stored.items() if schema_id is not None}
                 new = [content for content, schema_id in stored.items() if schema_id is None]
-            self._keep(transaction, {content: known[content] or 0 for content in new})
-        return [known[content] or 0 for content in contents]
+            self._keep(transaction, {content: ids[content] or 0 for content in new})
+        return [ids[content] or 0 for content in contents]
 
     def _take_over(self, transaction: DirectTransaction, version: Version) -> int:
         """Return the schema id that an import gives; :class:`SchemaIdTaken` if a stored version conflicts with it."""
         statements, registry, schema_id = self._statements, version.key.registry, version.schema_id
         content = _Content(registry, version.data_format, version.fingerprint)
-        known = self._known(transaction, content)
-        named = {"r_registry": registry, "r_schema_id": schema_id}
-        if known == schema_id:
+        assigned = self._assigned(transaction, content)
+        parameters = {"r_registry": registry, "r_schema_id": schema_id}
+        if assigned == schema_id:
             return schema_id
         # Imports queue here with each other and with writers that need a new schema id.
         transaction.run(statements.raise_schema_ids, {"r_schema_id": schema_id})
-        if known is not None:
-            if transaction.run(statements.carrier_of, {"r_registry": registry, "r_schema_id": known}) is not None:
-                raise SchemaIdDiffers(registry, schema_id, known)
-            transaction.run(statements.forget_content, content.named())
-        if transaction.run(statements.holder_of, named) is not None:
-            if transaction.run(statements.carrier_of, named) is not None:
+        if assigned is not None:
+            if transaction.run(statements.carrier_of, {"r_registry": registry, "r_schema_id": assigned}) is not None:
+                raise SchemaIdDiffers(registry, schema_id, assigned)
+            transaction.run(statements.forget_content, content.parameters())
+        if transaction.run(statements.holder_of, parameters) is not None:
+            if transaction.run(statements.carrier_of, parameters) is not None:
                 raise SchemaIdTaken(registry, schema_id)
-            transaction.run(statements.drop_schema_id, named)
+            transaction.run(statements.drop_schema_id, parameters)
         self._keep(transaction, {content: schema_id})
         return schema_id
 
-    def _known(self, transaction: DirectTransaction, content: _Content) -> int | None:
-        row = transaction.run(self._statements.schema_id_of, content.named())
+    def _assigned(self, transaction: DirectTransaction, content: _Content) -> int | None:
+        row = transaction.run(self._statements.schema_id_of, content.parameters())
         return None if row is None else row["serial"]
 
     def _keep(self, transaction: DirectTransaction, schema_ids_of: Mapping[_Content, int]) -> None:

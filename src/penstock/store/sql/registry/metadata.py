@@ -46,9 +46,9 @@ class SqlMetadata:
     @retried
     def remove(self, version_id: str, key: str, value: str) -> bool:
         columns = schema_metadata.c
-        wanted = and_(columns.version_id == version_id, columns.key == key, columns.value == value)
+        pair = and_(columns.version_id == version_id, columns.key == key, columns.value == value)
         with self._database.write() as connection:
-            if connection.execute(delete(schema_metadata).where(wanted)).rowcount == 0:
+            if connection.execute(delete(schema_metadata).where(pair)).rowcount == 0:
                 return False
             write_audit(connection, "RemoveMetadata", f"version/{version_id}", key)
         return True
@@ -70,8 +70,8 @@ class SqlTags:
     def add(self, resource: str, tags: Mapping[str, str], *, limit: int) -> None:
         mine = registry_tags.c.resource == resource
         with self._database.write() as connection:
-            known = set(connection.execute(select(registry_tags.c.key).where(mine)).scalars())
-            if len(known | tags.keys()) > limit:
+            stored = set(connection.execute(select(registry_tags.c.key).where(mine)).scalars())
+            if len(stored | tags.keys()) > limit:
                 raise RegistryFull(f"{limit} tags a resource")
             connection.execute(delete(registry_tags).where(mine, registry_tags.c.key.in_(list(tags))))
             insert_tags(connection, resource, tags)
@@ -79,7 +79,7 @@ class SqlTags:
 
     @retried
     def remove(self, resource: str, keys: Sequence[str]) -> None:
-        wanted = and_(registry_tags.c.resource == resource, registry_tags.c.key.in_(list(keys)))
+        removed = and_(registry_tags.c.resource == resource, registry_tags.c.key.in_(list(keys)))
         with self._database.write() as connection:
-            connection.execute(delete(registry_tags).where(wanted))
+            connection.execute(delete(registry_tags).where(removed))
             write_audit(connection, "UntagResource", resource, ", ".join(sorted(keys)))

@@ -30,8 +30,8 @@ class SqlConfigs:
         configs: dict[str, ScopeConfig] = {}
         for start in range(0, len(scopes), 3):
             chosen = scopes[start : start + 3]
-            named = {f"r_{place + 1}": chosen[min(place, len(chosen) - 1)] for place in range(3)}
-            configs |= {row["scope"]: to_config(row) for row in self._direct.all(self._statements.configs, named)}
+            parameters = {f"r_{place + 1}": chosen[min(place, len(chosen) - 1)] for place in range(3)}
+            configs |= {row["scope"]: to_config(row) for row in self._direct.all(self._statements.configs, parameters)}
         return configs
 
     def list(self, prefix: str) -> Sequence[ScopeConfig]:

@@ -164,7 +164,7 @@ def _head(row: Row | RowMapping) -> dict[str, Any]:
 
 
 def _references_text(references: Sequence[Reference]) -> str:
-    return json.dumps([[item.name, item.registry, item.schema, item.number] for item in references])
+    return json.dumps([[reference.name, reference.registry, reference.schema, reference.number] for reference in references])
 
 
 def _read_references(text: str) -> tuple[Reference, ...]:

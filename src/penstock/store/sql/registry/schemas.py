@@ -79,7 +79,7 @@ class SqlSchemas:
             schema_versions.c.deleted.is_not(None),
             schema_versions.c.status == AVAILABLE,
         )
-        holds = [condition for wanted, condition in ((live, schemas.c.latest.is_not(None)), (deleted, gone)) if wanted]
+        holds = [condition for listed, condition in ((live, schemas.c.latest.is_not(None)), (deleted, gone)) if listed]
         if not holds:
             return []
         query = select(schemas.c.registry, schemas.c.name).where(or_(*holds), beginning_with(schemas.c.name, prefix))
@@ -96,8 +96,8 @@ class SqlSchemas:
         change = update(schemas).where(is_schema(schema.key), schemas.c.revision == schema.revision)
         with self._database.write() as connection:
             changed = schema_row(schema)
-            kept = {name: changed[name] for name in ("compatibility", "checkpoint", "description", "updated")}
-            if connection.execute(change.values(**kept, revision=schema.revision + 1)).rowcount == 0:
+            columns = {name: changed[name] for name in ("compatibility", "checkpoint", "description", "updated")}
+            if connection.execute(change.values(**columns, revision=schema.revision + 1)).rowcount == 0:
                 return False
             outcome = f"compatibility {schema.compatibility or 'inherited'}, checkpoint {schema.checkpoint}"
             write_audit(connection, "UpdateSchema", schema_resource(schema.key), outcome)

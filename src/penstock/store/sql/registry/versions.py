@@ -118,14 +118,14 @@ class SqlVersions:
     def _move(self, transaction: DirectTransaction, step: NewVersion) -> int | None:
         """Move the schema to its next revision; return its row's id, or None if it has another revision."""
         version = step.version
-        named = {
+        parameters = {
             **key_parameters(version.key),
             "r_revision": step.revision,
             "r_number": version.number,
             "r_updated": micros(version.created),
             "r_latest": version.number if version.status == AVAILABLE and version.deleted is None else None,
         }
-        moved = transaction.run(self._statements.next_version, named)
+        moved = transaction.run(self._statements.next_version, parameters)
         return None if moved is None else moved["id"]
 
     def _make_room(self, transaction: DirectTransaction, step: NewVersion) -> None:
@@ -160,8 +160,8 @@ class SqlVersions:
     def _add_references(self, transaction: DirectTransaction, version: Version) -> None:
         targets: dict[str, None] = {}
         for reference in version.references:
-            named = {**key_parameters(reference.key), "r_number": reference.number}
-            target = transaction.run(self._statements.target, named)
+            parameters = {**key_parameters(reference.key), "r_number": reference.number}
+            target = transaction.run(self._statements.target, parameters)
             if target is None:
                 raise MissingReference(reference.name, reference.key, reference.number)
             targets[target["id"]] = None
@@ -172,12 +172,12 @@ class SqlVersions:
         return self._cache.read(version_id, self._statements.by_id, {"r_id": version_id})
 
     def get_numbered(self, key: SchemaKey, number: int) -> Version | None:
-        named = {**key_parameters(key), "r_number": number}
-        return self._cache.read((*key, number), self._statements.by_number, named)
+        parameters = {**key_parameters(key), "r_number": number}
+        return self._cache.read((*key, number), self._statements.by_number, parameters)
 
     def find(self, key: SchemaKey, fingerprint: str) -> Version | None:
-        named = {**key_parameters(key), "r_fingerprint": fingerprint}
-        return self._cache.read((*key, fingerprint), self._statements.by_fingerprint, named)
+        parameters = {**key_parameters(key), "r_fingerprint": fingerprint}
+        return self._cache.read((*key, fingerprint), self._statements.by_fingerprint, parameters)
 
     def list(self, key: SchemaKey, after: int | None, count: int, *, deleted: bool = False) -> Sequence[VersionHead]:
         query = select(*HEAD).select_from(JOINED).where(is_schema(key)).order_by(schema_versions.c.number).limit(count)
