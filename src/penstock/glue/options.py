@@ -4,6 +4,7 @@ An option that AWS documents and that is not served is refused if a result would
 says that it has no effect. One that AWS does not document is ignored, as there, with a warning.
 """
 
+import json
 import logging
 import sys
 from collections.abc import Mapping
@@ -42,6 +43,23 @@ class Options(SourceOptions):
     def rest(self, prefix: str) -> dict[str, str]:
         """Return every option whose name begins with ``prefix``."""
         return {name: self.text(name) or "" for name in self._options if name.startswith(prefix)}
+
+    def names(self, name: str, example: str, *, separator: str | None = None) -> list[str]:
+        """Return an option that is a list, a list as JSON, or one text, which ``separator`` divides.
+
+        Raises :class:`InvalidInput` for anything else, with ``example`` as remedy.
+        """
+        value = names = self.raw(name)
+        if isinstance(value, str):
+            text = value.strip()
+            try:
+                parts = [value] if separator is None else [part.strip() for part in text.split(separator) if part.strip()]
+                names = json.loads(text) if text.startswith("[") else parts
+            except ValueError:
+                names = text
+        if names is not None and not (isinstance(names, list | tuple) and all(isinstance(part, str) for part in names)):
+            raise InvalidInput(f"{name} is {value!r}.", remedy=f"Write it like {example}.")
+        return list(names or [])
 
     def with_defaults(self, defaults: Mapping[str, Any]) -> "Options":
         """Set options that the script has not set, without those that are None. Return these options."""

@@ -131,12 +131,7 @@ def _is_main(test: ast.expr) -> bool:
 
 def _has_rows(test: ast.expr) -> bool:
     """Return whether a condition is that a batch has rows, as in the scripts that Glue Studio writes."""
-    return (
-        isinstance(test, ast.Compare)
-        and isinstance(test.left, ast.Call)
-        and isinstance(test.left.func, ast.Attribute)
-        and test.left.func.attr == "count"
-        and isinstance(test.ops[0], (ast.Gt, ast.NotEq))
-        and isinstance(test.comparators[0], ast.Constant)
-        and test.comparators[0].value == 0
-    )
+    match test:
+        case ast.Compare(ast.Call(ast.Attribute(attr="count")), [ast.Gt() | ast.NotEq(), *_], [ast.Constant(value=0), *_]):
+            return True
+    return False

@@ -5,6 +5,7 @@ reference, "Connection", ``JDBC_DRIVER_JAR_URI`` and ``JDBC_DRIVER_CLASS_NAME``.
 """
 
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -14,10 +15,23 @@ from pyspark.sql import SparkSession
 from penstock.errors import EnvironmentProblem, InvalidInput
 from penstock.glue.connections.databases import OwnDriver
 
-__all__ = ["load_driver"]
+__all__ = ["class_on_path", "load_driver"]
 
 _MOST_BYTES = 500_000_000
 _loaded: dict[tuple[str, OwnDriver], str] = {}
+
+
+def class_on_path(spark: SparkSession, names: Iterable[str]) -> str | None:
+    """Return the first of the classes ``names`` that the session's JVM has, None without one."""
+    jvm: Any = spark._jvm
+    loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
+    for name in names:
+        try:
+            loader.loadClass(name)
+        except Py4JJavaError:
+            continue
+        return name
+    return None
 
 
 def load_driver(spark: SparkSession, own: OwnDriver) -> str:

@@ -1,12 +1,16 @@
 """``awsglue.context``, ``awsglue.job``, ``awsglue.utils`` and the readers, sources and sinks of a context."""
 
 from collections.abc import Sequence
+from functools import partial
 
 from penstock.glue.library.rows import Row, differs, refused, served
 
 __all__ = ["ROWS"]
 
 _CONTEXT, _FRAMES = "awsglue.context", "awsglue.dynamicframe"
+_served = partial(served, _CONTEXT, "GlueContext")
+_differs = partial(differs, _CONTEXT, "GlueContext")
+_refused = partial(refused, _CONTEXT, "GlueContext")
 _READ = "Read with spark.read, then DynamicFrame.fromDF."
 _WRITE = "Write with Spark's writer: frame.toDF().write, or the DataFrame's own."
 _FILES = "Files (parquet, json, csv, orc, avro), postgresql, redshift, dynamodb, iceberg, delta, kafka and kinesis."
@@ -21,40 +25,33 @@ _DATABASES = "One transaction; Redshift's COPY needs a folder in AWS's S3; drive
 
 ROWS: Sequence[Row] = [
     *served(_CONTEXT, "", "GlueContext"),
-    *served(_CONTEXT, "GlueContext", "spark_session add_ingestion_time_columns create_dynamic_frame_from_rdd"),
-    *served(
-        _CONTEXT,
-        "GlueContext",
-        "create_data_frame create_dynamic_frame write_dynamic_frame write_data_frame getSource getStreamingSource getSink",
+    *_served("spark_session add_ingestion_time_columns create_dynamic_frame_from_rdd"),
+    *_served(
+        "create_data_frame create_dynamic_frame write_dynamic_frame write_data_frame getSource getStreamingSource getSink"
     ),
-    *differs(_CONTEXT, "GlueContext", "create_data_frame_from_options create_data_frame_from_catalog", _READS),
-    *differs(
-        _CONTEXT,
-        "GlueContext",
-        "forEachBatch",
-        "Option recordPollingLimit has no effect; at least once, and write_batch_once writes a batch once.",
+    *_differs("create_data_frame_from_options create_data_frame_from_catalog", _READS),
+    *_differs(
+        "forEachBatch", "Option recordPollingLimit has no effect; at least once, and write_batch_once writes a batch once."
     ),
-    *differs(_CONTEXT, "GlueContext", "get_logger", "Python's logger; its lines go to standard error, not to CloudWatch."),
-    *differs(_CONTEXT, "GlueContext", "write_dynamic_frame_from_options write_from_options", _FILES),
-    *differs(_CONTEXT, "GlueContext", "write_dynamic_frame_from_catalog write_data_frame_from_catalog", _FILES),
-    *differs(_CONTEXT, "GlueContext", "create_dynamic_frame_from_options create_dynamic_frame_from_catalog", _READS),
-    *refused(_CONTEXT, "GlueContext", "getCatalogSource create_sample_dynamic_frame", _READ),
-    *differs(
-        _CONTEXT,
-        "GlueContext",
+    *_differs("get_logger", "Python's logger; its lines go to standard error, not to CloudWatch."),
+    *_differs("write_dynamic_frame_from_options write_from_options", _FILES),
+    *_differs("write_dynamic_frame_from_catalog write_data_frame_from_catalog", _FILES),
+    *_differs("create_dynamic_frame_from_options create_dynamic_frame_from_catalog", _READS),
+    *_refused("getCatalogSource create_sample_dynamic_frame", _READ),
+    *_differs(
         "create_sample_dynamic_frame_from_catalog create_sample_dynamic_frame_from_options",
         "sample_options have no effect: all files are listed.",
     ),
-    *refused(_CONTEXT, "GlueContext", "getCatalogSink", _WRITE),
-    *differs(_CONTEXT, "GlueContext", "write_dynamic_frame_from_jdbc_conf write_from_jdbc_conf", _DATABASES),
-    *served(_CONTEXT, "GlueContext", "extract_jdbc_conf"),
-    *differs(_CONTEXT, "GlueContext", "purge_table purge_s3_path", "Hidden files stay, which no reader sees."),
-    *served(_CONTEXT, "GlueContext", "get_catalog_schema_as_spark_schema"),
-    *refused(_CONTEXT, "GlueContext", "transition_table transition_s3_path", _S3),
-    *refused(_CONTEXT, "GlueContext", "start_transaction begin_transaction commit_transaction", _LEDGER),
-    *refused(_CONTEXT, "GlueContext", "cancel_transaction abort_transaction", _LEDGER),
-    *differs(_CONTEXT, "GlueContext", "convert_resolve_option", "The result is a ResolveOption, for toDF."),
-    *served(_CONTEXT, "GlueContext", "currentTimeMillis"),
+    *_refused("getCatalogSink", _WRITE),
+    *_differs("write_dynamic_frame_from_jdbc_conf write_from_jdbc_conf", _DATABASES),
+    *_served("extract_jdbc_conf"),
+    *_differs("purge_table purge_s3_path", "Hidden files stay, which no reader sees."),
+    *_served("get_catalog_schema_as_spark_schema"),
+    *_refused("transition_table transition_s3_path", _S3),
+    *_refused("start_transaction begin_transaction commit_transaction", _LEDGER),
+    *_refused("cancel_transaction abort_transaction", _LEDGER),
+    *_differs("convert_resolve_option", "The result is a ResolveOption, for toDF."),
+    *_served("currentTimeMillis"),
     *served(_FRAMES, "", "DynamicFrameReader DynamicFrameWriter"),
     *served("awsglue.dataframereader", "", "DataFrameReader"),
     *served("awsglue.dataframewriter", "", "DataFrameWriter"),

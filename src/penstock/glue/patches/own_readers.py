@@ -7,16 +7,16 @@ as Glue's readers do, it finds Spark's wrapper, which Spark cannot make again. S
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import Any
 
-from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 from pyspark import SparkContext
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.readwriter import DataFrameReader, DataFrameWriter
 
 from penstock.glue.connections.databases import KINDS
+from penstock.glue.connections.drivers import class_on_path
 
 __all__ = ["driver_class", "name_drivers", "read_text_with_checksums"]
 
@@ -35,8 +35,8 @@ def name_drivers() -> None:
         setattr(changed, _FORM, None)
         setattr(changed, _DRIVER, None)
         changed.format = _remembering_form(changed.format)
-        changed.option = _remembering_option(changed.option)
-        changed.options = _remembering_options(changed.options)
+        changed.option = _remembering(changed.option, lambda key, value: {key: value})
+        changed.options = _remembering(changed.options, dict)
         setattr(changed, end, _naming_driver(getattr(changed, end)))
         changed.jdbc = _naming_in_properties(changed.jdbc)
 
@@ -52,20 +52,7 @@ def read_text_with_checksums() -> None:
 def driver_class(spark: SparkSession, url: str) -> str | None:
     """Return the class of the driver of ``url`` that is on the class path, None without one."""
     vendor = url.lower().removeprefix("jdbc:").partition(":")[0]
-    jvm: Any = spark._jvm
-    loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
-    for name in _VENDORS.get(vendor, ()):
-        try:
-            loader.loadClass(name)
-        except Py4JJavaError:
-            continue
-        return name
-    return None
-
-
-def _session(item: Any) -> SparkSession:
-    session: SparkSession = item._spark
-    return session
+    return class_on_path(spark, _VENDORS.get(vendor, ()))
 
 
 def _remembering_form(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -77,37 +64,29 @@ def _remembering_form(original: Callable[..., Any]) -> Callable[..., Any]:
     return form
 
 
-def _remember(self: Any, pairs: Iterable[tuple[str, Any]]) -> None:
-    known = dict(getattr(self, _DRIVER) or {})
-    known.update({name.lower(): value for name, value in pairs if name.lower() in {"url", "driver"}})
-    setattr(self, _DRIVER, known)
+def _remember(self: Any, options: Mapping[str, Any]) -> None:
+    settings = {name.lower(): value for name, value in options.items() if name.lower() in {"url", "driver"}}
+    setattr(self, _DRIVER, {**(getattr(self, _DRIVER) or {}), **settings})
 
 
-def _remembering_option(original: Callable[..., Any]) -> Callable[..., Any]:
+def _remembering(original: Callable[..., Any], options: Callable[..., Mapping[str, Any]]) -> Callable[..., Any]:
+    """Wrap a method that sets ``options`` of its arguments."""
+
     @wraps(original)
-    def option(self: Any, key: str, value: Any) -> Any:
-        _remember(self, [(key, value)])
-        return original(self, key, value)
+    def method(self: Any, *args: Any, **named: Any) -> Any:
+        _remember(self, options(*args, **named))
+        return original(self, *args, **named)
 
-    return option
-
-
-def _remembering_options(original: Callable[..., Any]) -> Callable[..., Any]:
-    @wraps(original)
-    def options(self: Any, **pairs: Any) -> Any:
-        _remember(self, pairs.items())
-        return original(self, **pairs)
-
-    return options
+    return method
 
 
 def _naming_driver(original: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(original)
     def end(self: Any, path: Any = None, format: Any = None, *args: Any, **options: Any) -> Any:
-        _remember(self, options.items())
-        known = getattr(self, _DRIVER)
-        if str(format or getattr(self, _FORM) or "").lower() == "jdbc" and "driver" not in known and "url" in known:
-            name = driver_class(_session(self), str(known["url"]))
+        _remember(self, options)
+        settings = getattr(self, _DRIVER)
+        if str(format or getattr(self, _FORM) or "").lower() == "jdbc" and "driver" not in settings and "url" in settings:
+            name = driver_class(self._spark, str(settings["url"]))
             if name is not None:
                 options["driver"] = name
         return original(self, path, format, *args, **options)
@@ -119,7 +98,7 @@ def _naming_in_properties(original: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(original)
     def jdbc(self: Any, url: str, *args: Any, **named: Any) -> DataFrame:
         properties = dict(named.get("properties") or {})
-        name = None if "driver" in properties else driver_class(_session(self), url)
+        name = None if "driver" in properties else driver_class(self._spark, url)
         if name is not None and all(not isinstance(arg, dict) for arg in args):
             named["properties"] = {**properties, "driver": name}
         result: DataFrame = original(self, url, *args, **named)

@@ -5,6 +5,7 @@ Source of metrics' names: AWS Glue Developer Guide, "DQDL rule type reference".
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from pyspark.errors import IllegalArgumentException
 from pyspark.sql import Column, Window
@@ -26,7 +27,7 @@ from penstock.glue.quality.measuring import (
     selected,
     share_of,
 )
-from penstock.glue.quality.outcomes import Outcome, holds, outcome_of
+from penstock.glue.quality.outcomes import Outcome, failed, holds, outcome_of
 from penstock.glue.quality.predicates import column_of
 from penstock.glue.quality.rulesets import Rule
 
@@ -210,7 +211,7 @@ def _extremes(rule: Rule, row: Column, ends: Sequence[str]) -> Plan:
         wrong = next((value for value in metrics.values() if not holds(condition, value)), None)
         if wrong is None and values.count("passing") < values.count("rows"):
             reason = "Value: NULL does not meet the constraint requirement!"
-            return Outcome(rule=rule.text, passed=False, reason=reason, metrics=metrics, evaluated=rule.text)
+            return replace(failed(rule, reason), metrics=metrics)
         return outcome_of(rule, next(iter(metrics.values())) if wrong is None else wrong, metrics)
 
     aggregates = {
@@ -237,9 +238,7 @@ def _length(rule: Rule, context: Context) -> Plan:
             assert rule.condition is not None
             wrong = next((length for length in lengths.values() if not holds(rule.condition, length)), None)
             reason = f"Value: {wrong} does not meet the constraint requirement!" if wrong is not None else reason
-        return Outcome(
-            rule=rule.text, passed=outcome.passed, reason=reason, metrics=lengths | own, evaluated=outcome.evaluated
-        )
+        return replace(outcome, reason=reason, metrics=lengths | own)
 
     return Plan(
         conclude=conclude, aggregates={**shares.aggregates, "least": F.min(size), "most": F.max(size)}, row=shares.row

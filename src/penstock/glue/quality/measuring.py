@@ -2,7 +2,7 @@
 
 import datetime
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame
@@ -149,8 +149,14 @@ def entity(rule: Rule) -> str:
     return f"{scope}.{','.join(rule.parameters)}"
 
 
-def share_of(rule: Rule, metric: str, row: Column | Membership, reason: Callable[[float], str] | None = None) -> Plan:
-    """Return the plan of a rule that holds if enough rows pass: all, or as many as its threshold says."""
+def share_of(
+    rule: Rule,
+    metric: str,
+    row: Column | Membership,
+    reason: Callable[[float], str] | None = None,
+    condition: Condition | None = None,
+) -> Plan:
+    """Return the plan of a rule that holds if enough rows pass: as ``condition`` or its threshold says, or all."""
     passing = F.col(row.name) if isinstance(row, Membership) else row
 
     def conclude(values: Values) -> Outcome:
@@ -158,10 +164,10 @@ def share_of(rule: Rule, metric: str, row: Column | Membership, reason: Callable
         if rows == 0:
             return empty(rule)
         share = values.count("passing") / rows
-        outcome = outcome_of(rule, share, {metric: share}, rule.threshold or ALL)
+        outcome = outcome_of(rule, share, {metric: share}, condition or rule.threshold or ALL)
         if reason is None or outcome.passed or rule.threshold is not None:
             return outcome
-        return Outcome(rule=rule.text, passed=False, reason=reason(share), metrics=outcome.metrics, evaluated=rule.text)
+        return replace(outcome, reason=reason(share))
 
     aggregates = {"rows": counted(rule), "passing": counted(rule, passing)}
     return Plan(conclude=conclude, aggregates=aggregates, row=row if isinstance(row, Membership) else selected(rule, row))

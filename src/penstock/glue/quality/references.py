@@ -2,20 +2,19 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from penstock.glue.quality.measuring import (
-    ALL,
     Context,
     Membership,
     Plan,
     Unmeasurable,
     Values,
     counted,
-    empty,
     share_of,
     source_of,
 )
@@ -74,19 +73,6 @@ def _aggregate_match(rule: Rule, context: Context) -> Plan:
     return _compare(rule, f"Column.{','.join(dict.fromkeys(names))}.AggregateMatch", ratio)
 
 
-def _judge_share(rule: Rule, metric: str, membership: Membership) -> Plan:
-    whole = share_of(rule, metric, membership)
-
-    def conclude(values: Values) -> Outcome:
-        rows = values.count("rows")
-        if rows == 0:
-            return empty(rule)
-        share = values.count("passing") / rows
-        return outcome_of(rule, share, {metric: share}, rule.condition or rule.threshold or ALL)
-
-    return Plan(conclude=conclude, aggregates=whole.aggregates, row=membership)
-
-
 def _referential_integrity(rule: Rule, context: Context) -> Plan:
     mine = [part.strip() for part in rule.parameters[0].split(",")]
     match = re.fullmatch(r"(.+)\.\{(.+)\}|(.+)\.([^.{}]+)", rule.parameters[1])
@@ -96,7 +82,12 @@ def _referential_integrity(rule: Rule, context: Context) -> Plan:
     other = source_of(name, context)
     _check_pairs(list(zip(mine, others, strict=False)), len(mine) == len(others), context.frame, other)
     pairs = list(zip(mine, others, strict=True))
-    return _judge_share(rule, f"Column.{name}.ReferentialIntegrity", Membership(name=context.name, other=other, pairs=pairs))
+    return share_of(
+        rule,
+        f"Column.{name}.ReferentialIntegrity",
+        Membership(name=context.name, other=other, pairs=pairs),
+        condition=rule.condition,
+    )
 
 
 def _check_pairs(pairs: Sequence[tuple[str, str]], same: bool, frame: DataFrame, other: DataFrame) -> None:
@@ -126,7 +117,9 @@ def _dataset_match(rule: Rule, context: Context) -> Plan:
         if frame.groupBy(*names).count().filter("count > 1").limit(1).count():
             raise Unmeasurable(f"The key columns {', '.join(pair[side] for pair in keys)} are not unique")
     metric = f"Dataset.{rule.parameters[0]}.DatasetMatch"
-    return _judge_share(rule, metric, Membership(name=context.name, other=other, pairs=pairs, null_safe=True))
+    return share_of(
+        rule, metric, Membership(name=context.name, other=other, pairs=pairs, null_safe=True), condition=rule.condition
+    )
 
 
 def _custom_sql(rule: Rule, context: Context) -> Plan:
@@ -138,13 +131,7 @@ def _custom_sql(rule: Rule, context: Context) -> Plan:
             raise Unmeasurable("Custom SQL did not return exactly 1 value, a number")
         outcome = outcome_of(rule, float(value), {"Dataset.*.CustomSQL": float(value)})
         if not outcome.passed:
-            outcome = Outcome(
-                rule=rule.text,
-                passed=False,
-                reason="Custom SQL response failed to satisfy the threshold",
-                metrics=outcome.metrics,
-                evaluated=outcome.evaluated,
-            )
+            outcome = replace(outcome, reason="Custom SQL response failed to satisfy the threshold")
         return Plan(conclude=lambda _: outcome)
     known = {column.lower() for column in context.frame.columns}
     others = [column for column in queried.columns if column.lower() not in known]
@@ -156,7 +143,7 @@ def _custom_sql(rule: Rule, context: Context) -> Plan:
     membership = Membership(
         name=context.name, other=queried, pairs=[(column, column) for column in queried.columns], null_safe=True
     )
-    return _judge_share(rule, "Dataset.*.CustomSQL.Compliance", membership)
+    return share_of(rule, "Dataset.*.CustomSQL.Compliance", membership, condition=rule.condition)
 
 
 def _is_number(value: object) -> bool:

@@ -13,7 +13,7 @@ NUMBERS = frozenset({"number"})
 ANYTHING = frozenset({"number", "date", "text"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class RuleType:
     """A rule type. ``note`` is for the documentation, ``refused`` says why it is not served."""
 
@@ -33,85 +33,62 @@ class RuleType:
     remedy: str = ""
 
 
-def _measure(name: str, parameters: tuple[int, int] = (1, 1), **others: bool) -> RuleType:
-    return RuleType(name=name, parameters=parameters, kinds=NUMBERS, **others)  # type: ignore[arg-type]
-
-
 def _refused(names: str, refused: str, remedy: str) -> Sequence[RuleType]:
-    return [RuleType(name=name, refused=refused, remedy=remedy) for name in names.split()]
+    return [RuleType(name, refused=refused, remedy=remedy) for name in names.split()]
 
 
 _FILES = "rules about files read S3 without a frame"
 
 _ALL: Sequence[RuleType] = [
+    RuleType("AggregateMatch", (2, 2), NUMBERS, where=False, note="`sum` and `avg`, of `reference.column`, too."),
+    RuleType("ColumnCorrelation", (2, 2), NUMBERS),
+    RuleType("ColumnCount", (0, 0), NUMBERS, where=False),
     RuleType(
-        name="AggregateMatch",
-        parameters=(2, 2),
-        kinds=NUMBERS,
-        where=False,
-        note="`sum` and `avg`, of `reference.column`, too.",
-    ),
-    _measure("ColumnCorrelation", (2, 2)),
-    _measure("ColumnCount", (0, 0), where=False),
-    RuleType(
-        name="ColumnDataType",
-        parameters=(1, 1),
-        kinds=frozenset({"text"}),
+        "ColumnDataType",
+        (1, 1),
+        frozenset({"text"}),
         threshold=True,
         rows=True,
         note='Boolean, Date, Timestamp, Integer, Double, Float, Long, Decimal(p,s); `with "format" = …` for dates.',
     ),
-    RuleType(name="ColumnExists", parameters=(1, 1), where=False),
-    _measure("ColumnLength", threshold=True, rows=True),
-    RuleType(name="ColumnNamesMatchPattern", parameters=(1, 1), where=False, note="Python's regular expressions."),
+    RuleType("ColumnExists", (1, 1), where=False),
+    RuleType("ColumnLength", (1, 1), NUMBERS, threshold=True, rows=True),
+    RuleType("ColumnNamesMatchPattern", (1, 1), where=False, note="Python's regular expressions."),
     RuleType(
-        name="ColumnValues",
-        parameters=(1, 1),
-        kinds=ANYTHING,
+        "ColumnValues",
+        (1, 1),
+        ANYTHING,
         threshold=True,
         rows=True,
         note="NULL fails, except under `!=` and `not in`; dates are compared as days.",
     ),
-    _measure("Completeness", rows=True),
+    RuleType("Completeness", (1, 1), NUMBERS, rows=True),
     RuleType(
-        name="CustomSql",
-        parameters=(1, 1),
-        kinds=NUMBERS,
+        "CustomSql",
+        (1, 1),
+        NUMBERS,
         optional=True,
         threshold=True,
         where=False,
         rows=True,
         note="One query (SELECT or WITH) over `primary` and the additional sources.",
     ),
-    RuleType(name="DataFreshness", parameters=(1, 1), kinds=frozenset({"duration"}), rows=True),
-    RuleType(
-        name="DatasetMatch",
-        parameters=(2, 3),
-        kinds=NUMBERS,
-        where=False,
-        rows=True,
-        note="Keys that are not unique fail the rule.",
-    ),
-    _measure("DistinctValuesCount"),
-    _measure("Entropy"),
-    RuleType(name="IsComplete", parameters=(1, 1), rows=True),
-    RuleType(name="IsPrimaryKey", parameters=(1, 64), rows=True),
-    RuleType(name="IsUnique", parameters=(1, 1), rows=True),
-    _measure("Mean"),
-    RuleType(name="ReferentialIntegrity", parameters=(2, 2), kinds=NUMBERS, where=False, rows=True),
-    _measure("RowCount", (0, 0)),
-    RuleType(name="RowCountMatch", parameters=(1, 1), kinds=NUMBERS, where=False),
-    RuleType(
-        name="SchemaMatch",
-        parameters=(1, 1),
-        kinds=NUMBERS,
-        where=False,
-        note="The share of columns of equal name and type.",
-    ),
-    _measure("StandardDeviation"),
-    _measure("Sum"),
-    _measure("UniqueValueRatio", rows=True),
-    _measure("Uniqueness", (1, 64), rows=True),
+    RuleType("DataFreshness", (1, 1), frozenset({"duration"}), rows=True),
+    RuleType("DatasetMatch", (2, 3), NUMBERS, where=False, rows=True, note="Keys that are not unique fail the rule."),
+    RuleType("DistinctValuesCount", (1, 1), NUMBERS),
+    RuleType("Entropy", (1, 1), NUMBERS),
+    RuleType("IsComplete", (1, 1), rows=True),
+    RuleType("IsPrimaryKey", (1, 64), rows=True),
+    RuleType("IsUnique", (1, 1), rows=True),
+    RuleType("Mean", (1, 1), NUMBERS),
+    RuleType("ReferentialIntegrity", (2, 2), NUMBERS, where=False, rows=True),
+    RuleType("RowCount", (0, 0), NUMBERS),
+    RuleType("RowCountMatch", (1, 1), NUMBERS, where=False),
+    RuleType("SchemaMatch", (1, 1), NUMBERS, where=False, note="The share of columns of equal name and type."),
+    RuleType("StandardDeviation", (1, 1), NUMBERS),
+    RuleType("Sum", (1, 1), NUMBERS),
+    RuleType("UniqueValueRatio", (1, 1), NUMBERS, rows=True),
+    RuleType("Uniqueness", (1, 64), NUMBERS, rows=True),
     *_refused(
         "DetectAnomalies",
         "anomalies are found by a model of AWS",

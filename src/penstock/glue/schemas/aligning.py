@@ -39,16 +39,18 @@ def _with_nulls_of(one: DataFrame, other: DataFrame) -> DataFrame:
 def _as(frame: DataFrame, data_type: g.StructType) -> DataFrame:
     own = glue_type(frame.schema)
     assert isinstance(own, g.StructType)
-    return frame.select(
-        *(
-            (
-                aligned(F.col(f"`{field.name}`"), own.getField(field).dataType, field.dataType)
-                if own.hasField(field)
-                else _null(field.dataType)
-            ).alias(field.name)
-            for field in data_type
-        )
-    )
+    return frame.select(*_fields(lambda name: F.col(f"`{name}`"), own, data_type))
+
+
+def _fields(column: Callable[[str], Column], own: g.StructType, data_type: g.StructType) -> list[Column]:
+    return [
+        (
+            aligned(column(field.name), own.getField(field).dataType, field.dataType)
+            if own.hasField(field)
+            else _null(field.dataType)
+        ).alias(field.name)
+        for field in data_type
+    ]
 
 
 def aligned(column: Column, own: g.DataType, data_type: g.DataType) -> Column:
@@ -75,15 +77,7 @@ def _choice(column: Column, own: g.DataType, data_type: Any) -> Column:
 
 
 def _struct(column: Column, own: Any, data_type: Any) -> Column:
-    fields = [
-        (
-            aligned(column[item.name], own.getField(item).dataType, item.dataType)
-            if own.hasField(item)
-            else _null(item.dataType)
-        ).alias(item.name)
-        for item in data_type
-    ]
-    return F.when(column.isNotNull(), F.struct(*fields))
+    return F.when(column.isNotNull(), F.struct(*_fields(lambda name: column[name], own, data_type)))
 
 
 def _array(column: Column, own: Any, data_type: Any) -> Column:

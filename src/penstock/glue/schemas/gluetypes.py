@@ -6,7 +6,7 @@ https://docs.aws.amazon.com/glue/latest/dg/aws-glue-api-crawler-pyspark-extensio
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 __all__ = [
     "ArrayType",
@@ -97,8 +97,6 @@ class DecimalType(AtomicType):
         self.precision = precision
         self.scale = scale
 
-    __hash__ = DataType.__hash__
-
     def __repr__(self) -> str:
         return f"DecimalType({self.precision}, {self.scale}, {self.properties})"
 
@@ -117,8 +115,6 @@ class EnumType(AtomicType):
     def __init__(self, options: Sequence[str] = (), properties: Properties | None = None) -> None:
         super().__init__(properties)
         self.options = list(options)
-
-    __hash__ = DataType.__hash__
 
     def __repr__(self) -> str:
         more = ",..." if len(self.options) > 3 else ""
@@ -173,8 +169,6 @@ class ArrayType(DataType):
         super().__init__(properties)
         self.elementType = elementType or UnknownType()
 
-    __hash__ = DataType.__hash__
-
     def __repr__(self) -> str:
         return f"ArrayType({self.elementType}, {self.properties})"
 
@@ -194,8 +188,6 @@ class MapType(DataType):
     def __init__(self, valueType: DataType | None = None, properties: Properties | None = None) -> None:  # noqa: N803
         super().__init__(properties)
         self.valueType = valueType or UnknownType()
-
-    __hash__ = DataType.__hash__
 
     def __repr__(self) -> str:
         return f"MapType({self.valueType}, {self.properties})"
@@ -218,8 +210,6 @@ class ChoiceType(DataType):
         self.choices: dict[str, DataType] = {}
         for choice in choices:
             self.add(choice)
-
-    __hash__ = DataType.__hash__
 
     def __repr__(self) -> str:
         return f"ChoiceType([{','.join(str(data_type) for data_type in self.ordered())}], {self.properties})"
@@ -285,8 +275,6 @@ class StructType(DataType):
         self.fields = list(fields)
         self.field_map = {field.name: field for field in self.fields}
 
-    __hash__ = DataType.__hash__
-
     def __iter__(self) -> Iterator[Field]:
         return iter(self.fields)
 
@@ -326,22 +314,21 @@ class EntityType(DataType):
         raise NotImplementedError("EntityTypes are not supported, nor are they on AWS.")
 
 
-class _Names:
-    types: ClassVar[dict[str, type[DataType]]] = {
-        subclass.typeName(): subclass
-        for parent in (AtomicType, DataType)
-        for subclass in parent.__subclasses__()
-        if subclass not in {AtomicType, EntityType}
-    }
+_TYPES: Mapping[str, type[DataType]] = {
+    subclass.typeName(): subclass
+    for parent in (AtomicType, DataType)
+    for subclass in parent.__subclasses__()
+    if subclass not in {AtomicType, EntityType}
+}
 
 
 def type_of_json(value: Mapping[str, Any] | str) -> DataType:
     """Return the type of AWS's JSON, a mapping or its text. Raises ValueError for an unknown type."""
-    known = json.loads(value) if isinstance(value, str) else value
-    type_class = _Names.types.get(known.get("dataType", ""))
+    document = json.loads(value) if isinstance(value, str) else value
+    type_class = _TYPES.get(document.get("dataType", ""))
     if type_class is None:
-        raise ValueError(f"{known.get('dataType')!r} is not a type of Glue.")
-    return type_class.fromJsonValue(known)
+        raise ValueError(f"{document.get('dataType')!r} is not a type of Glue.")
+    return type_class.fromJsonValue(document)
 
 
 def mergeDataTypes(s1: DataType, s2: DataType) -> DataType:  # noqa: N802

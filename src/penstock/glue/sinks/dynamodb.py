@@ -19,9 +19,10 @@ __all__ = ["to_table", "write"]
 _MOST_THREADS = 256
 
 
-def to_table(write: Write, table: Mapping[str, Any], frame: DataFrame) -> None:
+def to_table(request: Write, table: Mapping[str, Any], frame: DataFrame) -> None:
     """Put every row into a table of DynamoDB that a crawler has put into the catalog."""
-    _put(replace(write, options={**table_options(table, "dynamodb.output.tableName"), **write.options}), frame)
+    options = {**table_options(table, "dynamodb.output.tableName"), **request.options}
+    write(replace(request, options=options), frame)
 
 
 def write(write: Write, frame: DataFrame) -> None:
@@ -29,10 +30,6 @@ def write(write: Write, frame: DataFrame) -> None:
 
     A write that fails has put some rows, and writing the same rows again puts them all.
     """
-    _put(write, frame)
-
-
-def _put(write: Write, frame: DataFrame) -> None:
     options = Options("the dynamodb sink", write.options)
     table = options.text("dynamodb.output.tableName")
     if not table:

@@ -4,7 +4,6 @@ Sources: "Creating tables, updating the schema, and adding new partitions in the
 https://docs.aws.amazon.com/glue/latest/dg/update-from-job.html, and "Amazon S3 connection option reference".
 """
 
-import json
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -27,6 +26,7 @@ from penstock.spark.tables.shapes import hive_columns
 
 __all__ = ["is_files", "to_table", "write"]
 
+_KEYS = '["year", "month"]'
 _BEHAVIOURS = ("UPDATE_IN_DATABASE", "LOG")
 _log = logging.getLogger("awsglue")
 
@@ -38,7 +38,7 @@ def write(request: Write, frame: DataFrame) -> None:
     :class:`NotFound` for a bucket that does not exist.
     """
     options = Options("the s3 sink", request.options)
-    keys = _keys(options.raw("partitionKeys"))
+    keys = options.names("partitionKeys", _KEYS)
     path = options.text("path")
     if not path:
         raise InvalidInput(
@@ -58,7 +58,7 @@ def to_table(request: Write, table: Mapping[str, Any], frame: DataFrame) -> None
     """
     options = Options("the write to a table", request.options)
     own = [key["Name"] for key in table.get("PartitionKeys", ())]
-    keys = _keys(options.raw("partitionKeys")) or own
+    keys = options.names("partitionKeys", _KEYS) or own
     if [key.lower() for key in keys] != [key.lower() for key in own]:
         raise InvalidInput(
             f"partitionKeys are {keys}, and table {request.database}.{request.table} is partitioned by {own}.",
@@ -93,18 +93,6 @@ def _csv_details(options: Mapping[str, str]) -> dict[str, str]:
 
 def _kind_as_format(request: Write) -> str | None:
     return None if request.connection_type in {"s3", "file", "catalog"} else request.connection_type
-
-
-def _keys(value: Any) -> list[str]:
-    keys = value
-    if isinstance(value, str):
-        try:
-            keys = json.loads(value) if value.strip().startswith("[") else [value]
-        except ValueError:
-            keys = None
-    if keys is not None and not (isinstance(keys, (list, tuple)) and all(isinstance(key, str) for key in keys)):
-        raise InvalidInput(f"partitionKeys is {value!r}.", remedy='Write it like ["year", "month"].')
-    return list(keys or [])
 
 
 class _Update:

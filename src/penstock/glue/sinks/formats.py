@@ -6,7 +6,7 @@ https://docs.aws.amazon.com/glue/latest/dg/aws-glue-programming-etl-format.html
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import or_
 from typing import Any
@@ -55,12 +55,7 @@ def output(form: str | None, format_options: Mapping[str, Any], *, compression: 
     details = FORMATS[name](Options(f"the format {name}", format_options))
     if compression is None or compression.lower() in {"", "none", "uncompressed"}:
         return details
-    return Output(
-        form=details.form,
-        options={**details.options, "compression": compression.lower()},
-        table=details.table,
-        prepare=details.prepare,
-    )
+    return replace(details, options={**details.options, "compression": compression.lower()})
 
 
 def _parquet(details: Options) -> Output:
@@ -77,8 +72,7 @@ def _parquet(details: Options) -> Output:
 
 
 def _glue_parquet(details: Options) -> Output:
-    parquet = _parquet(details)
-    return Output(form="parquet", options=parquet.options, table=PARQUET, prepare=_without_nulls)
+    return replace(_parquet(details), prepare=_without_nulls)
 
 
 def _same(frame: DataFrame) -> DataFrame:

@@ -1,8 +1,8 @@
 """What a sink is: a function from a script's request and a frame to nothing, all of it written once or an error."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 from pyspark.sql import DataFrame
 
@@ -32,21 +32,11 @@ class Write:
     """``redshift_tmp_dir``, else empty."""
 
 
-class Sink(Protocol):
-    """Writes to one type of connection."""
+Sink = Callable[[Write, DataFrame], None]
+"""Writes every row of a frame to one type of connection.
 
-    def __call__(self, write: Write, frame: DataFrame, /) -> None:
-        """Write every row of ``frame``.
+Raises :class:`penstock.errors.InvalidInput` for options that are unknown, missing or contradictory, before a row is written.
+"""
 
-        Raises :class:`penstock.errors.InvalidInput` for options that are unknown, missing or contradictory, before a row is
-        written.
-        """
-        ...
-
-
-class TableSink(Protocol):
-    """Writes to one kind of table of the catalog."""
-
-    def __call__(self, write: Write, table: Mapping[str, Any], frame: DataFrame, /) -> None:
-        """Write every row of ``frame`` to ``table`` (Glue's shape Table); see :class:`Sink`."""
-        ...
+TableSink = Callable[[Write, Mapping[str, Any], DataFrame], None]
+"""Writes every row to one kind of table of the catalog (Glue's shape Table); see :data:`Sink`."""

@@ -37,10 +37,6 @@ _EXPORTS = ("", "ddb", "s3")
 
 def read(read: Read) -> DataFrame:
     """Return the items of a table. Raises :class:`InvalidInput` for options, and NotFound for a table."""
-    return _items(read)
-
-
-def _items(read: Read) -> DataFrame:
     options = Options("the dynamodb source", read.options)
     export = (options.text("dynamodb.export") or "").strip().lower()
     if export not in _EXPORTS:
@@ -97,9 +93,10 @@ def is_dynamodb_table(table: Table) -> bool:
     return str((table.get("Parameters") or {}).get("classification", "")).lower() == "dynamodb"
 
 
-def rows(read: Read, table: Table) -> DataFrame:
+def rows(request: Read, table: Table) -> DataFrame:
     """Return the items of a table of DynamoDB that is in the catalog, by :func:`read`'s options."""
-    return _items(replace(read, options={**table_options(table, "dynamodb.input.tableName"), **read.options}))
+    options = {**table_options(table, "dynamodb.input.tableName"), **request.options}
+    return read(replace(request, options=options))
 
 
 def table_options(table: Table, member: str) -> dict[str, str]:

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
@@ -10,7 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from penstock.errors import EnvironmentProblem, InvalidInput
 from penstock.glue.connections.databases import DRIVERS, KINDS, Target, database_target, target_of_table
-from penstock.glue.connections.drivers import load_driver
+from penstock.glue.connections.drivers import class_on_path, load_driver
 from penstock.glue.connections.redshift import temp_dir
 from penstock.glue.options import Options
 from penstock.glue.sources.key_marks import unread_rows
@@ -108,13 +107,8 @@ def driver_of(spark: SparkSession, target: Target) -> str:
     if target.driver is not None:
         return load_driver(spark, target.driver)
     classes: Sequence[str] = KINDS[target.dialect]
-    jvm: Any = spark._jvm
-    loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
-    for name in classes:
-        try:
-            loader.loadClass(name)
-        except Py4JJavaError:
-            continue
+    name = class_on_path(spark, classes)
+    if name is not None:
         return name
     raise InvalidInput(
         f"There is no JDBC driver of {target.dialect} on the class path ({' or '.join(classes)}).",

@@ -4,12 +4,10 @@ Source: "Tracking processed data using job bookmarks", the rules of JDBC sources
 https://docs.aws.amazon.com/glue/latest/dg/monitor-continuations.html
 """
 
-import json
 import logging
 from collections.abc import Sequence
 from functools import reduce
 from operator import or_
-from typing import Any
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
@@ -27,12 +25,12 @@ _log = logging.getLogger("awsglue")
 
 
 def unread_rows(read: Read, frame: DataFrame, options: Options) -> DataFrame:
-    """Return the rows of ``found`` that no committed run of the job has read, and propose the bookmark behind them.
+    """Return the rows of ``frame`` that no committed run of the job has read, and propose the bookmark behind them.
 
     ``options`` are those of the source. Rows with a null key are left out. Raises :class:`InvalidInput` for wrong options
     and for columns that do not exist. Without a bookmark, and without keys, these are all rows.
     """
-    keys, order = _keys(options.raw("jobBookmarkKeys")), _order(options)
+    keys, order = options.names("jobBookmarkKeys", '["id"]', separator=","), _order(options)
     marks = read.session.bookmarks.marks(read.transformation_ctx)
     if marks is None:
         return frame
@@ -60,19 +58,6 @@ def unread_rows(read: Read, frame: DataFrame, options: Options) -> DataFrame:
     # Rows that come while this is read belong to the next run.
     known = reduce(lambda one, other: one & other, (F.col(quoted(key)).isNotNull() for key in keys))
     return left.where(known & ~_behind(left, keys, end, order))
-
-
-def _keys(value: Any) -> list[str]:
-    keys = value
-    if isinstance(value, str):
-        text = value.strip()
-        try:
-            keys = json.loads(text) if text.startswith("[") else [part.strip() for part in text.split(",") if part.strip()]
-        except ValueError:
-            keys = None
-    if keys is not None and not (isinstance(keys, (list, tuple)) and all(isinstance(key, str) for key in keys)):
-        raise InvalidInput(f"jobBookmarkKeys is {value!r}.", remedy='Write it like ["id"].')
-    return list(keys or [])
 
 
 def _order(options: Options) -> str:

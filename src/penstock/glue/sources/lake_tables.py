@@ -8,11 +8,11 @@ import re
 from datetime import UTC, datetime
 from typing import Any
 
-from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 
 from penstock.errors import InvalidInput, NotFound
+from penstock.glue.connections.drivers import class_on_path
 from penstock.glue.datalake import CATALOG, catalog_settings
 from penstock.glue.options import Options
 from penstock.glue.sources.port import Read, Table
@@ -138,13 +138,10 @@ def _use_catalog(spark: SparkSession) -> None:
 
 def check_class(spark: SparkSession, form: str) -> None:
     """Raise :class:`InvalidInput` unless Spark was started with the format's files."""
-    jvm: Any = spark._jvm
-    try:
-        jvm.java.lang.Thread.currentThread().getContextClassLoader().loadClass(_CLASSES[form])
-    except Py4JJavaError:
+    if class_on_path(spark, [_CLASSES[form]]) is None:
         raise InvalidInput(
             f"Spark was started without {form.capitalize()}.", remedy=f"Give the job the argument --datalake-formats {form}."
-        ) from None
+        )
 
 
 def _readable(read: Any, what: str) -> DataFrame:

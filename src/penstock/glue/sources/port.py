@@ -1,8 +1,8 @@
 """What a source is: a function from a script's request to a frame."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 from pyspark.sql import DataFrame
 
@@ -34,20 +34,11 @@ class Read:
     """``redshift_tmp_dir``, else empty."""
 
 
-class Source(Protocol):
-    """Reads one type of connection."""
+Source = Callable[[Read], DataFrame]
+"""Reads one type of connection, as a stream if this is a source of streams.
 
-    def __call__(self, read: Read, /) -> DataFrame:
-        """Return the frame, a stream if this is a source of streams.
+Raises :class:`penstock.errors.InvalidInput` for options that are unknown, missing or contradictory.
+"""
 
-        Raises :class:`penstock.errors.InvalidInput` for options that are unknown, missing or contradictory.
-        """
-        ...
-
-
-class TableSource(Protocol):
-    """Reads one kind of table of the catalog."""
-
-    def __call__(self, read: Read, table: Table, /) -> DataFrame:
-        """Return the frame of ``table``; see :class:`Source`."""
-        ...
+TableSource = Callable[[Read, Table], DataFrame]
+"""Reads one kind of table of the catalog; see :data:`Source`."""
