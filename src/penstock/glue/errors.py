@@ -26,8 +26,8 @@ FRAME: Mapping[str, str] = refusals("awsglue.dynamicframe", "DynamicFrame")
 def not_supported(table: Mapping[str, str], owner: str, name: str, there: Iterable[str] = ()) -> Exception:
     """Return the error for ``owner``'s attribute ``name``: :class:`NotSupported` if AWS has it, else AttributeError."""
     if name in table:
-        known = ", ".join(sorted(there))
-        supported = f" Supported are: {known}." if known else ""
+        supported_names = ", ".join(sorted(there))
+        supported = f" Supported are: {supported_names}." if supported_names else ""
         return NotSupported(
             f"{owner}.{name} of AWS Glue's library is not supported by Penstock yet.", remedy=f"{table[name]}{supported}"
         )
@@ -65,7 +65,7 @@ class Refused:
 
 def refused_name(module: str, name: str) -> Refused:
     """Return what ``module`` has in the place of ``name``. Raises AttributeError if AWS's library has no such name."""
-    known = row(module, name) if not name.startswith("__") else None
-    if known is None or known.status != "refused":
+    refusal = row(module, name) if not name.startswith("__") else None
+    if refusal is None or refusal.status != "refused":
         raise AttributeError(f"module {module!r} has no attribute {name!r}")
-    return Refused(module, name, known.note)
+    return Refused(module, name, refusal.note)

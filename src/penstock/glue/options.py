@@ -96,10 +96,10 @@ class Options(SourceOptions):
 
 def _was_warned(owner: str, name: str, line: str) -> bool:
     """Return whether this line of the script was warned of before: a stream writes every batch anew."""
-    known = (owner, name, line)
-    if line and known in _warned:
+    warning = (owner, name, line)
+    if line and warning in _warned:
         return True
-    _warned.add(known)
+    _warned.add(warning)
     return False
 
 

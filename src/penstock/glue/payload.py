@@ -64,8 +64,8 @@ class Payload:
         if self.schema is None:
             names = TEXT_COLUMNS[:1] if self.infer else TEXT_COLUMNS
             text = [F.col(value).cast("string").alias(name) for name in names]
-            kept = [F.col(name) for name in raw] if self.classification is None else []
-            return records.select(*kept, *text, *further)
+            beside = [F.col(name) for name in raw] if self.classification is None else []
+            return records.select(*beside, *text, *further)
         decoded = records.select(self._decoded(F.col(value)).alias(_RECORD), *further)
         return decoded.select(f"{_RECORD}.*", *extra.values())
 
@@ -87,7 +87,7 @@ def payload_of(options: Options, source: str) -> Payload:
     delimiter = options.text("delimiter")
     if payload_format is not None and payload_format not in _FORMATS:
         raise InvalidInput(
-            f"Records of classification {classification} cannot be read from {source}.", remedy=f"Use one of {_known()}."
+            f"Records of classification {classification} cannot be read from {source}.", remedy=f"Use one of {_formats()}."
         )
     if delimiter is not None and payload_format != "csv":
         raise InvalidInput(
@@ -111,7 +111,7 @@ def payload_of(options: Options, source: str) -> Payload:
 _SCHEMA = "It is DDL, such as id INT, name STRING; for avro an Avro schema."
 
 
-def _known() -> str:
+def _formats() -> str:
     return f"{', '.join(_FORMATS[:-1])} and {_FORMATS[-1]}"
 
 

@@ -63,8 +63,8 @@ def in_utc(frame: DataFrame) -> Iterator[DataFrame]:
         return
     utc = SparkSession(spark.sparkContext, spark._jsparkSession.cloneSession())
     utc.conf.set(_ZONE, "UTC")
-    kept = frame.persist()
+    persisted = frame.persist()
     try:
-        yield in_session(kept, utc)
+        yield in_session(persisted, utc)
     finally:
-        kept.unpersist()
+        persisted.unpersist()

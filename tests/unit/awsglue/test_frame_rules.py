@@ -15,7 +15,7 @@ from penstock.glue.frames.records import DynamicRecord, attempts, record_reader,
 from penstock.glue.frames.resolving import Action, action_of, resolve_path
 from penstock.glue.schemas import gluetypes as g
 from penstock.glue.schemas.choices import SPARSE, choice_type, glue_type, has_choice, is_choice, plain, spark_type
-from penstock.glue.schemas.inference import Seen, normalised, widened
+from penstock.glue.schemas.inference import Observed, normalised, widened
 from penstock.spark.types import ddl
 
 CHOICE = choice_type({"string": s.StringType(), "long": s.LongType()})
@@ -107,11 +107,11 @@ def test_values_keep_the_types_that_their_fields_had() -> None:
     hint = g.StructType(
         [g.Field("big", g.LongType()), g.Field("d", g.DecimalType(8, 3)), g.Field("m", g.MapType(g.LongType()))]
     )
-    seen = Seen(hint)
-    seen.add({"big": 1, "d": Decimal("2.5"), "m": {"a": 1}, "new": 1})
-    assert seen.type() == g.StructType([*hint, g.Field("new", g.IntegerType())])
-    seen.add({"d": Decimal("2.55555"), "big": "x"})
-    kind = seen.type()
+    observed = Observed(hint)
+    observed.add({"big": 1, "d": Decimal("2.5"), "m": {"a": 1}, "new": 1})
+    assert observed.type() == g.StructType([*hint, g.Field("new", g.IntegerType())])
+    observed.add({"d": Decimal("2.55555"), "big": "x"})
+    kind = observed.type()
     assert isinstance(kind, g.StructType)
     assert kind.getField("d").dataType == g.DecimalType(10, 5)
     assert kind.getField("big").dataType == g.ChoiceType([g.LongType(), g.StringType()])

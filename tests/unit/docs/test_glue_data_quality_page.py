@@ -18,7 +18,7 @@ def row(rule: RuleType) -> str:
         return f"| `{rule.name}` | | | | | | refused: {rule.refused} |"
     least, most = rule.parameters
     count = str(least) if least == most else f"{least} or more" if most > 3 else f"{least} to {most}"
-    kinds = ", ".join(sorted(rule.kinds)) + (", or none" if rule.optional else "")
+    kinds = ", ".join(sorted(rule.conditions)) + (", or none" if rule.optional else "")
     marks = ["yes" if item else "" for item in (rule.threshold, rule.where, rule.rows)]
     cells = [f"`{rule.name}`", count, kinds, *marks, rule.note]
     return f"| {' | '.join(cells)} |".replace("  ", " ")

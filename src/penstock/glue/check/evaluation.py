@@ -134,15 +134,15 @@ def find_outcomes(uses: Uses, reached: Collection[int], modules: ScriptModules) 
 
 
 def _name(use: Use, *, sure: bool) -> Iterator[Finding]:
-    known, shown = row(use.module, use.name, use.owner), f"{use.owner or use.module}.{use.name}"
-    if known is None and use.owner == "DynamicFrame" and use.name.startswith("gs_"):
+    entry, shown = row(use.module, use.name, use.owner), f"{use.owner or use.module}.{use.name}"
+    if entry is None and use.owner == "DynamicFrame" and use.name.startswith("gs_"):
         # Glue Studio's are methods once a script imports their modules.
-        known = row(use.name, use.name)
-    elif known is not None:
-        shown = known.shown
-    if known is not None:
-        note = known.note if use.certain or known.status == "served" else f"{known.note} (If it is a {use.owner}.)"
-        yield Finding(line=use.line, status=known.status, name=shown, note=note, sure=sure and known.status == "refused")
+        entry = row(use.name, use.name)
+    elif entry is not None:
+        shown = entry.shown
+    if entry is not None:
+        note = entry.note if use.certain or entry.status == "served" else f"{entry.note} (If it is a {use.owner}.)"
+        yield Finding(line=use.line, status=entry.status, name=shown, note=note, sure=sure and entry.status == "refused")
     elif (use.module, use.owner) in _COMPLETE and use.certain and not use.name.startswith("_"):
         yield Finding(
             line=use.line, status="unknown", name=shown, note="AWS's library has no such name in its public documents."

@@ -108,7 +108,7 @@ class Expressions(ABC):
         """Return what an expression may be."""
         match node:
             case ast.Name():
-                values = self._named(node, scope)
+                values = self._name(node, scope)
             case ast.Attribute():
                 values = self._attribute(node, scope)
             case ast.Call():
@@ -133,11 +133,11 @@ class Expressions(ABC):
         for key, value in zip(node.keys, node.values, strict=True):
             if key is not None:
                 self.evaluate(key, scope)
-            known = self.evaluate(value, scope)
+            values = self.evaluate(value, scope)
             if key is None:
-                entries.append((None, value, known))
+                entries.append((None, value, values))
             elif isinstance(key, ast.Constant) and isinstance(key.value, str):
-                entries.append((key.value, value, known))
+                entries.append((key.value, value, values))
         return _entries(entries)
 
     def _composed(self, node: ast.expr, scope: Scope) -> Values:
@@ -150,7 +150,7 @@ class Expressions(ABC):
             return frozenset({FRAME})
         return _ANYTHING
 
-    def _named(self, node: ast.Name, scope: Scope) -> Values:
+    def _name(self, node: ast.Name, scope: Scope) -> Values:
         values = scope.find(node.id)
         for item in values:
             if isinstance(item, Name) and item.module not in {"pyspark", "boto3"}:
@@ -199,9 +199,9 @@ class Expressions(ABC):
             return frozenset({Instance("JVM")})
         if owner in _READERS:
             owner, name = "GlueContext", f"{owner}_{name}"
-        made = _PROPERTIES.get((owner, name))
-        if made is not None:
-            return frozenset({made})
+        result = _PROPERTIES.get((owner, name))
+        if result is not None:
+            return frozenset({result})
         if owner in CLASSES:
             self.uses.use(node, CLASSES[owner], owner, name, certain=certain)
         return frozenset({Method(owner, name)})
@@ -223,7 +223,7 @@ class Expressions(ABC):
             case Function(number):
                 return self.call(number, positional, named)
             case Name():
-                return self._made(function, node, scope)
+                return self._constructed(function, node, scope)
             case Instance(owner) if owner.startswith(TRANSFORM):
                 return self._method_result(owner, "__call__", node, positional, named)
             case Method(owner, name):
@@ -251,7 +251,7 @@ class Expressions(ABC):
             self._note_call(f"{owner}.{name}", node, positional, named, class_of(owner).methods[name])
         return _ANYTHING if result is None else frozenset({result})
 
-    def _made(self, function: Name, node: ast.Call, scope: Scope) -> Values:
+    def _constructed(self, function: Name, node: ast.Call, scope: Scope) -> Values:
         if function.name == "getResolvedOptions":
             self._note_arguments(node, scope)
         elif function.name in CLASSES or (function.module == "pyspark" and function.name in _SPARK):
@@ -314,20 +314,20 @@ def _entries(pairs: Sequence[tuple[str | None, ast.expr, Values]]) -> Values:
     """Return a dictionary by its keys, their expressions and values; what is under None is unpacked."""
     items: list[tuple[str, str | None, int]] = []
     literal = True
-    for key, node, known in pairs:
+    for key, node, values in pairs:
         if key is not None:
-            items.append((key, _literal(node, known), node.lineno))
+            items.append((key, _literal(node, values), node.lineno))
             continue
         literal = False
-        items += (item for entry in known if isinstance(entry, Entries) for item in entry.items)
+        items += (item for entry in values if isinstance(entry, Entries) for item in entry.items)
     return frozenset({Entries(tuple(items), literal)})
 
 
-def _literal(node: ast.expr, known: Values) -> str | None:
+def _literal(node: ast.expr, values: Values) -> str | None:
     """Return a value as an option's text, None where it is computed."""
     if isinstance(node, ast.Constant):
         return str(node.value).lower() if isinstance(node.value, bool) else str(node.value)
-    texts = [text.text if isinstance(text, Text) else None for text in known]
+    texts = [text.text if isinstance(text, Text) else None for text in values]
     return texts[0] if len(texts) == 1 else None
 
 

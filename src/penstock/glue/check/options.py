@@ -64,9 +64,9 @@ def _finding(owners: Sequence[str], name: str, value: str | None, line: int, *, 
     shown = f'option "{name}" of {owner}' if alone else f'option "{name}"'
     if outcome.status == "refused" or (outcome.status == "unknown" and owner == "the purge"):
         row = row_of(owner, name)
-        known = value is not None or row is None or not row.harmless
+        decided = value is not None or row is None or not row.harmless
         note = outcome.note or "It does not have this option."
-        yield Finding(line=line, status="refused", name=shown, note=note, sure=sure and known and alone)
+        yield Finding(line=line, status="refused", name=shown, note=note, sure=sure and decided and alone)
     elif outcome.status == "unknown":
         note = f"AWS does not document it, and ignores it, too. {outcome.note}".strip()
         yield Finding(line=line, status="ignored", name=shown, note=note)

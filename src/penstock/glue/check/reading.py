@@ -124,8 +124,8 @@ class _Reader(Expressions):
         elif isinstance(target, (ast.Tuple, ast.List)):
             parts = value.elts if isinstance(value, (ast.Tuple, ast.List)) else []
             for number, elt in enumerate(target.elts):
-                known = self.evaluate(parts[number], scope) if len(parts) == len(target.elts) else frozenset()
-                self._bind(elt, known, scope)
+                element = self.evaluate(parts[number], scope) if len(parts) == len(target.elts) else frozenset()
+                self._bind(elt, element, scope)
 
     def _read_FunctionDef(self, node: ast.FunctionDef, scope: Scope) -> None:  # noqa: N802
         for default in (*node.decorator_list, *node.args.defaults):

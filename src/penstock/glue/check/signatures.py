@@ -73,8 +73,8 @@ def _read(node: ast.ClassDef, module: str) -> ServedClass:
                 attributes |= _attributes(statement)
         # A second name of a method.
         elif isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Name):
-            known = methods.get(statement.value.id)
-            methods |= {target.id: known for target in statement.targets if isinstance(target, ast.Name) and known}
+            method = methods.get(statement.value.id)
+            methods |= {target.id: method for target in statement.targets if isinstance(target, ast.Name) and method}
     return ServedClass(methods, attributes)
 
 

@@ -18,13 +18,13 @@ def reached(tree: ast.Module) -> set[int]:
     functions = {node.name: node for node in tree.body if isinstance(node, _FUNCTIONS)}
     nodes: set[int] = set()
     waiting: list[Iterable[ast.stmt]] = [tree.body]
-    seen: set[str] = set()
+    called: set[str] = set()
     while waiting:
         for node in _straight(waiting.pop()):
             nodes.add(id(node))
             for name in _called(node):
-                if name in functions and name not in seen:
-                    seen.add(name)
+                if name in functions and name not in called:
+                    called.add(name)
                     waiting.append(functions[name].body)
     return nodes
 

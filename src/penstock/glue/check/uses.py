@@ -62,6 +62,6 @@ class Uses:
         """Add a use of a name."""
         line = getattr(node, "end_lineno" if isinstance(node, ast.Attribute) else "lineno", 0)
         key = (id(node), module, owner, name)
-        known = self.names.get(key)
-        certain = certain and (known is None or known.certain)
+        before = self.names.get(key)
+        certain = certain and (before is None or before.certain)
         self.names[key] = Use(module=module, owner=owner, name=name, line=line, node=id(node), certain=certain)

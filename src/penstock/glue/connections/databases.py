@@ -30,7 +30,7 @@ KINDS: Mapping[str, tuple[str, ...]] = {
 """Connection types, and the classes of their drivers. PostgreSQL's comes with Penstock, and speaks Redshift's protocol."""
 
 ANY = "jdbc"
-"""The connection type of scripts that leave the kind to the URL or the connection. AWS's documents do not have it."""
+"""The connection type of scripts that leave the database to the URL or the connection. AWS's documents do not have it."""
 
 DRIVERS: Mapping[str, str] = {
     "mysql": "com.mysql:mysql-connector-j or org.mariadb.jdbc:mariadb-java-client",
@@ -75,7 +75,7 @@ class Target:
 
 
 def database_target(session: GlueSession, engine: str, options: Options) -> Target:
-    """Return the database and the table that ``options`` of a connection of type ``kind`` name.
+    """Return the database and the table that ``options`` of a connection of type ``engine`` name.
 
     Raises :class:`InvalidInput` for options that are missing or not served, NotFound for a connection.
     """
@@ -150,15 +150,15 @@ def _of_connection(connection: GlueConnection) -> Target:
     dialect = _dialect(url)
     if dialect in {"postgresql", "redshift"}:
         address, secret = glue_address(connection.name, connection.type, properties)
-        made = _of_address(dialect, address)
+        target = _of_address(dialect, address)
     else:
         secret = properties.get("SECRET_ID") or None
-        made = Target(dialect=dialect, url=url, user=properties.get("USERNAME"), password=properties.get("PASSWORD"))
-    made = replace(made, driver=_own_driver(properties.get, "JDBC_DRIVER_JAR_URI", "JDBC_DRIVER_CLASS_NAME"))
+        target = Target(dialect=dialect, url=url, user=properties.get("USERNAME"), password=properties.get("PASSWORD"))
+    target = replace(target, driver=_own_driver(properties.get, "JDBC_DRIVER_JAR_URI", "JDBC_DRIVER_CLASS_NAME"))
     if secret is None:
-        return made
+        return target
     login = broker_credentials(secret)
-    return replace(made, user=login.username, password=login.password)
+    return replace(target, user=login.username, password=login.password)
 
 
 def _of_url(engine: str, url: str) -> Target:
@@ -198,8 +198,8 @@ def _in_database(target: Target, database: str | None) -> Target:
         return target
     if target.address is not None:
         address = replace(target.address, database=database)
-        made = _of_address(target.dialect, address)
-        return replace(made, user=target.user, password=target.password, table=target.table, driver=target.driver)
+        moved = _of_address(target.dialect, address)
+        return replace(moved, user=target.user, password=target.password, table=target.table, driver=target.driver)
     place = _DATABASE.fullmatch(target.url)
     if place is None or target.dialect in {"sqlserver", "oracle"}:
         raise InvalidInput(f"Option database is not for {target.dialect}.", remedy="Write it into the connection's URL.")

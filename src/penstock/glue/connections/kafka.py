@@ -67,8 +67,8 @@ def _login(
     if mechanism in _SCRAM:
         arn = properties.get("KAFKA_SASL_SCRAM_SECRETS_ARN")
         if arn:
-            kept = secret(arn)
-            return mechanism, kept.username, kept.password
+            credentials = secret(arn)
+            return mechanism, credentials.username, credentials.password
         user, password = properties.get("KAFKA_SASL_SCRAM_USERNAME"), properties.get("KAFKA_SASL_SCRAM_PASSWORD")
     elif mechanism == "PLAIN":
         user, password = properties.get("KAFKA_SASL_PLAIN_USERNAME"), properties.get("KAFKA_SASL_PLAIN_PASSWORD")

@@ -39,10 +39,10 @@ def purge_path(session: GlueSession, path: str, options: Mapping[str, Any], tran
 
     Raises :class:`InvalidInput` for options that are unknown or wrong, and NotFound for a bucket that does not exist.
     """
-    wanted = _options(session, options, path)
-    if wanted.predicate:
+    purge = _options(session, options, path)
+    if purge.predicate:
         raise InvalidInput("Option partitionPredicate is for tables.", remedy="Use purge_table.")
-    _delete(session, _old(session, [path], wanted), wanted, transformation_ctx)
+    _delete(session, _old(session, [path], purge), purge, transformation_ctx)
 
 
 def purge_table(session: GlueSession, table: Table, options: Mapping[str, Any], transformation_ctx: str = "") -> None:
@@ -50,17 +50,17 @@ def purge_table(session: GlueSession, table: Table, options: Mapping[str, Any], 
 
     With ``partitionPredicate``, only those of the partitions for which it holds.
     """
-    wanted = _options(session, options, table["StorageDescriptor"]["Location"])
+    purge = _options(session, options, table["StorageDescriptor"]["Location"])
     places = partitions_of(
-        Read(session=session, connection_type="catalog"), table, expression=None, predicate=wanted.predicate
+        Read(session=session, connection_type="catalog"), table, expression=None, predicate=purge.predicate
     )
     before = {file.root for file in list_files(session.spark, list(places), recurse=True)}
-    _delete(session, _old(session, list(places), wanted), wanted, transformation_ctx)
+    _delete(session, _old(session, list(places), purge), purge, transformation_ctx)
     if not table.get("PartitionKeys"):
         return
-    left = {file.root for file in list_files(session.spark, list(places), recurse=True)}
-    gone = [values for location, values in places.items() if location in before - left]
-    session.catalog(None).drop_partitions(table["DatabaseName"], table["Name"], gone)
+    after = {file.root for file in list_files(session.spark, list(places), recurse=True)}
+    empty = [values for location, values in places.items() if location in before - after]
+    session.catalog(None).drop_partitions(table["DatabaseName"], table["Name"], empty)
 
 
 def _options(session: GlueSession, script_options: Mapping[str, Any], path: str) -> _Purge:
@@ -83,27 +83,27 @@ def _options(session: GlueSession, script_options: Mapping[str, Any], path: str)
     return purge
 
 
-def _old(session: GlueSession, paths: Sequence[str], wanted: _Purge) -> list[SourceFile]:
-    if _STANDARD in wanted.excluded:
+def _old(session: GlueSession, paths: Sequence[str], purge: _Purge) -> list[SourceFile]:
+    if _STANDARD in purge.excluded:
         return []
-    latest = (time.time() - wanted.hours * 3600) * 1000
+    latest = (time.time() - purge.hours * 3600) * 1000
     return [file for file in list_files(session.spark, paths, recurse=True) if file.modified <= latest]
 
 
-def _delete(session: GlueSession, files: Sequence[SourceFile], wanted: _Purge, transformation_ctx: str) -> None:
-    done: list[SourceFile] = []
+def _delete(session: GlueSession, files: Sequence[SourceFile], purge: _Purge, transformation_ctx: str) -> None:
+    deleted: list[SourceFile] = []
     failed: list[SourceFile] = []
     problem: EnvironmentProblem | None = None
     for file in files:
         try:
             session.files.delete(file.path)
-            done.append(file)
+            deleted.append(file)
         except EnvironmentProblem as error:
             problem = error
             failed.append(file)
-    if wanted.manifest is not None:
-        folder = "/".join([wanted.manifest.rstrip("/"), *filter(None, [transformation_ctx]), uuid4().hex])
-        for name, listed in (("Success.csv", done), ("Failed.csv", failed)):
+    if purge.manifest is not None:
+        folder = "/".join([purge.manifest.rstrip("/"), *filter(None, [transformation_ctx]), uuid4().hex])
+        for name, listed in (("Success.csv", deleted), ("Failed.csv", failed)):
             session.files.write(f"{folder}/{name}", _manifest(listed))
     if problem is not None:
         raise EnvironmentProblem(

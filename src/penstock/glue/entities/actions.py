@@ -13,7 +13,7 @@ from typing import Any
 from penstock.errors import InvalidInput
 from penstock.glue.entities.types import TYPES
 
-__all__ = ["DETECT", "Action", "Found", "Task", "changed", "check_types", "find_all", "plan"]
+__all__ = ["DETECT", "Action", "Match", "Task", "changed", "check_types", "find_all", "plan"]
 
 DETECT = "DETECT"
 _SHOWN = 10  # of types that are not detected
@@ -64,7 +64,7 @@ class Task:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Match:
     """An entity in a text."""
 
     task: Task
@@ -173,13 +173,13 @@ def _partial(entity: str, options: Mapping[str, Any]) -> Action:
     return Action(name="PARTIAL_REDACT", text=char, left=left, right=right, match=match)
 
 
-def find_all(text: str, tasks: Sequence[Task]) -> list[Found]:
+def find_all(text: str, tasks: Sequence[Task]) -> list[Match]:
     """Return the entities of all ``tasks`` in ``text``, by their places; those of different types may overlap."""
-    entities = [Found(task, start, end) for task in tasks for start, end in TYPES[task.entity].find(text)]
+    entities = [Match(task, start, end) for task in tasks for start, end in TYPES[task.entity].find(text)]
     return sorted(entities, key=lambda entity: (entity.start, -entity.end))
 
 
-def changed(text: str, entities: Sequence[Found]) -> str:
+def changed(text: str, entities: Sequence[Match]) -> str:
     """Return ``text`` after the actions of what :func:`find_all` found in it.
 
     Entities that overlap are changed as one, by the action of the first and longest of them.

@@ -124,15 +124,15 @@ def _fraction(value: float) -> float:
 
 def _searched(data: DataFrame, names: Sequence[str]) -> list[str]:
     """Return the columns of ``names`` that are searched. Raises :class:`InvalidInput` for nested ones."""
-    kinds = {field.name: field.dataType for field in data.schema.fields}
-    nested = [name for name in names if isinstance(kinds[name], _NESTED)]
+    types = {field.name: field.dataType for field in data.schema.fields}
+    nested = [name for name in names if isinstance(types[name], _NESTED)]
     if nested:
         raise InvalidInput(
             f"Columns {', '.join(nested)} are nested or choices, within which nothing is searched.",
             remedy="Make columns of them first (gs_flatten, unnest, resolveChoice), or drop them; "
             "with a map of actions, name the others in sourceColumns.",
         )
-    return [name for name in names if not isinstance(kinds[name], _NOT_SEARCHED)]
+    return [name for name in names if not isinstance(types[name], _NOT_SEARCHED)]
 
 
 def _texts(columns: Sequence[str]) -> Column:
@@ -141,9 +141,9 @@ def _texts(columns: Sequence[str]) -> Column:
 
 def _detected(data: DataFrame, tasks: Mapping[str, Sequence[Task]], output: str) -> DataFrame:
     columns = list(tasks)
-    kinds = {field.name: field.dataType for field in data.schema.fields}
+    types = {field.name: field.dataType for field in data.schema.fields}
     changing = {name for name, item in tasks.items() if any(task.action.name != DETECT for task in item)}
-    unchangeable = {name: kinds[name].simpleString() for name in changing if not isinstance(kinds[name], _TEXTS)}
+    unchangeable = {name: types[name].simpleString() for name in changing if not isinstance(types[name], _TEXTS)}
 
     def search(texts: Sequence[str | None]) -> tuple[list[str | None], dict[str, list[tuple[str, str, int, int]]]]:
         results: list[str | None] = []
@@ -167,10 +167,10 @@ def _detected(data: DataFrame, tasks: Mapping[str, Sequence[Task]], output: str)
         return data.withColumn(output, F.create_map().cast(_RESULT["entities"].dataType))
     result = "__penstock_entities"
     searched = data.withColumn(result, F.udf(search, _RESULT, useArrow=False).asNondeterministic()(_texts(columns)))
-    places = {name: columns.index(name) for name in changing - set(unchangeable)}
+    indexes = {name: columns.index(name) for name in changing - set(unchangeable)}
     return searched.select(
         *(
-            F.col(result)["texts"][places[name]].alias(name) if name in places else F.col(quoted(name))
+            F.col(result)["texts"][indexes[name]].alias(name) if name in indexes else F.col(quoted(name))
             for name in data.columns
         ),
         F.col(result)["entities"].alias(output),
@@ -179,7 +179,7 @@ def _detected(data: DataFrame, tasks: Mapping[str, Sequence[Task]], output: str)
 
 def _counted(data: DataFrame, columns: Sequence[str], names: Sequence[str]) -> tuple[int, dict[tuple[str, str], int]]:
     """Return the number of rows; and of values by column and "", and of values with an entity by column and type."""
-    kinds = [(column, name) for column in columns for name in ("", *names)]
+    pairs = [(column, name) for column in columns for name in ("", *names)]
 
     def search(texts: Sequence[str | None]) -> list[int]:
         flags: list[int] = []
@@ -191,9 +191,9 @@ def _counted(data: DataFrame, columns: Sequence[str], names: Sequence[str]) -> t
     flags = data.select(
         F.udf(search, s.ArrayType(s.IntegerType()), useArrow=False).asNondeterministic()(_texts(columns)).alias("flags")
     )
-    summed = flags.agg(F.count("*").alias("rows"), *(F.sum(F.col("flags")[index]) for index in range(len(kinds)))).first()
+    summed = flags.agg(F.count("*").alias("rows"), *(F.sum(F.col("flags")[index]) for index in range(len(pairs)))).first()
     assert summed is not None
-    return summed[0], dict(zip(kinds, (item or 0 for item in summed[1:]), strict=True))
+    return summed[0], dict(zip(pairs, (item or 0 for item in summed[1:]), strict=True))
 
 
 def _is_met(counts: Mapping[tuple[str, str], int], column: str, name: str, threshold: float) -> bool:

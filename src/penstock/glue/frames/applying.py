@@ -13,7 +13,7 @@ from penstock.glue.frames.records import ERROR_FIELDS, Attempt, attempts, record
 from penstock.glue.payload import inferred
 from penstock.glue.schemas import gluetypes as g
 from penstock.glue.schemas.choices import SPARSE, WIDE, glue_type, spark_type
-from penstock.glue.schemas.inference import Seen, normalised
+from penstock.glue.schemas.inference import Observed, normalised
 from penstock.glue.schemas.json_records import JsonFrame
 
 __all__ = ["filtered", "json_source", "mapped", "partitions_mapped"]
@@ -25,14 +25,14 @@ Function = Callable[[Any], Any]
 
 def json_source(texts: DataFrame) -> tuple[Callable[[], DataFrame], ErrorStage]:
     """Return a function that makes the frame of a source's JSON text, and the text that is not JSON."""
-    made: list[JsonFrame] = []
+    frames: list[JsonFrame] = []
 
     def once() -> JsonFrame:
-        if not made:
-            made.append(inferred(texts, nulls=False))
-            if made[0].count:
-                _log.warning("%d records are not JSON and are set aside. See errorsAsDynamicFrame().", made[0].count)
-        return made[0]
+        if not frames:
+            frames.append(inferred(texts, nulls=False))
+            if frames[0].count:
+                _log.warning("%d records are not JSON and are set aside. See errorsAsDynamicFrame().", frames[0].count)
+        return frames[0]
 
     def errors() -> DataFrame:
         empty = F.array().cast("array<string>").alias("stackTrace")
@@ -111,24 +111,24 @@ def _inferred(frame: DataFrame, results: Any) -> DataFrame:
     """Return the frame of an RDD of dicts, by the types of all of them; fields keep the types of ``frame`` if they fit."""
     hint = glue_type(frame.schema)
 
-    def kinds(records: Iterable[dict[str, Any]]) -> Iterator[tuple[g.DataType, frozenset[str]]]:
-        seen = Seen(hint)
+    def types_of(records: Iterable[dict[str, Any]]) -> Iterator[tuple[g.DataType, frozenset[str]]]:
+        observed = Observed(hint)
         for record in records:
-            seen.add(record)
-        yield seen.type(), seen.null_fields()
+            observed.add(record)
+        yield observed.type(), observed.null_fields()
 
     data_type: g.DataType = g.UnknownType()
     null: set[str] = set()
-    for item, names in results.mapPartitions(kinds).collect():
+    for item, names in results.mapPartitions(types_of).collect():
         data_type = g.mergeDataTypes(data_type, item)
         null |= names
     if not isinstance(data_type, g.StructType):
         return frame.limit(0)
-    made = spark_type(_completed(data_type, hint))
-    assert isinstance(made, StructType)
+    inferred_type = spark_type(_completed(data_type, hint))
+    assert isinstance(inferred_type, StructType)
     wide = {field.name for field in frame.schema.fields if WIDE.items() <= field.metadata.items()}
     schema = StructType()
-    for item in made.fields:
+    for item in inferred_type.fields:
         marks = {**(WIDE if item.name in wide else {}), **({} if item.name in null else SPARSE)}
         schema.add(StructField(item.name, item.dataType, True, marks))
     write = row_writer(schema)
@@ -140,8 +140,8 @@ def _completed(data_type: g.DataType, hint: g.DataType | None) -> g.DataType:
     if isinstance(data_type, g.NullType | g.UnknownType):
         return hint or data_type
     if isinstance(data_type, g.StructType):
-        known = {field.name: field.dataType for field in hint} if isinstance(hint, g.StructType) else {}
-        return g.StructType([g.Field(field.name, _completed(field.dataType, known.get(field.name))) for field in data_type])
+        hints = {field.name: field.dataType for field in hint} if isinstance(hint, g.StructType) else {}
+        return g.StructType([g.Field(field.name, _completed(field.dataType, hints.get(field.name))) for field in data_type])
     if isinstance(data_type, g.ArrayType):
         return g.ArrayType(_completed(data_type.elementType, hint.elementType if isinstance(hint, g.ArrayType) else None))
     if isinstance(data_type, g.ChoiceType):

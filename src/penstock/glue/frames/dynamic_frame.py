@@ -74,9 +74,9 @@ class DynamicFrame:
         if not is_of_files(dataframe):
             return cls(lambda: with_inferred_columns(dataframe), glue_ctx, name)
         frame, errors = json_source(dataframe)
-        made = cls(frame, glue_ctx, name)
-        made._stages, made._own_stage = (errors,), True
-        return made
+        result = cls(frame, glue_ctx, name)
+        result._stages, result._own_stage = (errors,), True
+        return result
 
     @property
     def _frame(self) -> DataFrame:
@@ -106,8 +106,8 @@ class DynamicFrame:
 
     def with_frame_schema(self, schema: StructType | Callable[[], StructType]) -> "DynamicFrame":
         """Return the frame as one of ``schema``, or of what it returns; fields and types that it lacks are added."""
-        wanted = schema() if callable(schema) and not isinstance(schema, StructType) else schema
-        return self._with(lambda: extended(self._frame, glue_type(spark_type(wanted))))
+        target = schema() if callable(schema) and not isinstance(schema, StructType) else schema
+        return self._with(lambda: extended(self._frame, glue_type(spark_type(target))))
 
     def printSchema(self) -> None:  # noqa: N802
         """Print the schema as a tree, as AWS does."""
@@ -384,11 +384,11 @@ class DynamicFrame:
         # pass over the records waits until it is needed, and so does all that is made of it.
         if not isinstance(frame, DataFrame) and isinstance(self._made, DataFrame) and not lazy:
             frame = frame()
-        made = DynamicFrame(frame, self.glue_ctx, self.name if name is None else name)
-        made._options = StageOptions.of(stage, dict(named or {}))
-        made._stages = (*self._stages, *others, *([errors] if errors is not None else []))
-        made._own_stage = errors is not None
-        return made
+        result = DynamicFrame(frame, self.glue_ctx, self.name if name is None else name)
+        result._options = StageOptions.of(stage, dict(named or {}))
+        result._stages = (*self._stages, *others, *([errors] if errors is not None else []))
+        result._own_stage = errors is not None
+        return result
 
     def __getattr__(self, name: str) -> Any:
         raise not_supported(FRAME, "DynamicFrame", name, (var for var in vars(DynamicFrame) if not var.startswith("_")))
@@ -434,29 +434,29 @@ class DynamicFrameCollection:
 
     def map(self, callable: Callable[[DynamicFrame, str], Any], transformation_ctx: str = "") -> "DynamicFrameCollection":
         """Return ``callable(frame, context)`` of each frame under its name. Raises TypeError for other results."""
-        made: dict[str, DynamicFrame] = {}
+        frames: dict[str, DynamicFrame] = {}
         for name, frame in self._frames.items():
             result = callable(frame, f"{transformation_ctx}:{name}")
             if not hasattr(result, "toDF"):
                 raise TypeError(f"The function must return a DynamicFrame, and returned a {type(result).__name__}.")
-            made[name] = result
-        return DynamicFrameCollection(made, self._glue_ctx)
+            frames[name] = result
+        return DynamicFrameCollection(frames, self._glue_ctx)
 
     def flatmap(self, f: Callable[[DynamicFrame, str], Any], transformation_ctx: str = "") -> "DynamicFrameCollection":
         """Return all frames that ``f(frame, context)`` returns, which is a frame or a collection, under their names.
 
         Raises TypeError for other results.
         """
-        made: dict[str, DynamicFrame] = {}
+        frames: dict[str, DynamicFrame] = {}
         for frame in self._frames.values():
             result = f(frame, f"{transformation_ctx}:{frame.name}")
             if isinstance(result, DynamicFrameCollection):
-                made.update(result._frames)
+                frames.update(result._frames)
             elif hasattr(result, "toDF"):
-                made[result.name] = result
+                frames[result.name] = result
             else:
                 raise TypeError(f"The function must return a frame or a collection, and returned a {type(result).__name__}.")
-        return DynamicFrameCollection(made, self._glue_ctx)
+        return DynamicFrameCollection(frames, self._glue_ctx)
 
 
 _STAGE = {"transformation_ctx", "info", "stageThreshold", "totalThreshold"}

@@ -76,16 +76,16 @@ def applied(frame: DataFrame, fields: Iterable[Field], *, case_sensitive: bool =
 
 def selected(frame: DataFrame, paths: Iterable[str]) -> DataFrame:
     """Return the fields at ``paths``, within their structs."""
-    wanted = [find_path(frame.schema, split(path)) for path in paths]
-    return applied(frame, [Field(source=path, target=path) for path in wanted if path is not None])
+    existing = [find_path(frame.schema, split(path)) for path in paths]
+    return applied(frame, [Field(source=path, target=path) for path in existing if path is not None])
 
 
 def dropped(frame: DataFrame, paths: Iterable[str]) -> DataFrame:
     """Return all fields except those at ``paths``; a struct that loses its last field is dropped, too."""
-    gone = {path for path in (find_path(frame.schema, split(path)) for path in paths) if path is not None}
-    if not gone:
+    dropped_paths = {path for path in (find_path(frame.schema, split(path)) for path in paths) if path is not None}
+    if not dropped_paths:
         return frame
-    return _keeping(frame, [path for path in _leaves(frame.schema, gone) if path not in gone])
+    return _keeping(frame, [path for path in _leaves(frame.schema, dropped_paths) if path not in dropped_paths])
 
 
 def renamed(frame: DataFrame, old: str, new: str) -> DataFrame:

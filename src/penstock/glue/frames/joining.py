@@ -38,8 +38,8 @@ def joined(one: DataFrame, other: DataFrame, keys1: Sequence[str], keys2: Sequen
         )
     paths1 = [_key(one, key) for key in keys1]
     paths2 = [_key(other, key) for key in keys2]
-    taken = {name.lower() for name in one.columns}
-    names = {name: f".{name}" if name.lower() in taken else name for name in other.columns}
+    own_names = {name.lower() for name in one.columns}
+    names = {name: f".{name}" if name.lower() in own_names else name for name in other.columns}
     left, right = one.alias("left"), other.toDF(*names.values()).alias("right")
     equal = [
         F.col(f"left.{quoted(mine)}") == F.col(f"right.{quoted((names[theirs[0]], *theirs[1:]))}")
@@ -63,8 +63,8 @@ def merged_frames(frame: DataFrame, staged: DataFrame, keys: Sequence[str]) -> D
         staged.select(*(F.col(quoted(path)).alias(f"k{index}") for index, path in enumerate(others))).distinct().alias("new")
     )
     equal = [F.col(f"old.{quoted(path)}") == F.col(f"new.k{index}") for index, path in enumerate(paths)]
-    kept = frame.alias("old").join(new, reduce(and_, equal), "left_anti")
-    return union_of(kept, staged)
+    unmatched = frame.alias("old").join(new, reduce(and_, equal), "left_anti")
+    return union_of(unmatched, staged)
 
 
 def split_condition(frame: DataFrame, comparisons: Mapping[str, Mapping[str, Any]]) -> Column:

@@ -73,8 +73,8 @@ def mapping_spec(mapping: Any) -> MappingSpec:
 def type_name(text: str) -> str:
     """Return the name by which types are compared: ``bigint`` is ``long``, ``decimal(10,2)`` is ``decimal``."""
     base = text.strip().lower().split("(")[0].split("<")[0].strip()
-    known = _ALIASES.get(base, base)
-    return known if known in _ATOMS else leaf_name(known) or known
+    name = _ALIASES.get(base, base)
+    return name if name in _ATOMS else leaf_name(name) or name
 
 
 def applied_mapping(frame: DataFrame, specs: Sequence[MappingSpec], *, case_sensitive: bool) -> DataFrame:
@@ -95,17 +95,17 @@ def applied_mapping(frame: DataFrame, specs: Sequence[MappingSpec], *, case_sens
 
 def _column(spec: MappingSpec, path: Path, own: s.DataType, *, wide: bool) -> Column:
     column = F.col(quoted(path))
-    wanted = None if spec.source_type is None else type_name(spec.source_type)
-    if wide and wanted == "int":
+    source_type = None if spec.source_type is None else type_name(spec.source_type)
+    if wide and source_type == "int":
         # AWS may have found ints in this batch, and the next one has longs.
-        wanted = "long"
+        source_type = "long"
     name = glue_type(own).typeName()
-    if wanted in {None, "choice", name} or (wide and {wanted, name} <= _NUMBERS):
+    if source_type in {None, "choice", name} or (wide and {source_type, name} <= _NUMBERS):
         return cast_to(column, own, spec.target_type)
     if is_choice(own):
         assert isinstance(own, s.StructType)
-        if wanted in own.names:
-            return cast_to(member(column, wanted), own[wanted].dataType, spec.target_type)
+        if source_type in own.names:
+            return cast_to(member(column, source_type), own[source_type].dataType, spec.target_type)
     elif isinstance(own, s.NullType):
         return cast_to(column, own, spec.target_type)
     _log.warning(

@@ -37,7 +37,7 @@ class DynamicRecord(dict[str, Any]):
 
 
 def record_reader(data_type: s.DataType) -> Convert | None:
-    """Return the function from Spark's value of ``kind`` to a record's, None if the value stays as it is."""
+    """Return the function from Spark's value of ``data_type`` to a record's, None if the value stays as it is."""
     if isinstance(data_type, s.StructType):
         readers = [(field.name, record_reader(field.dataType)) for field in data_type.fields]
         lacking = frozenset(field.name for field in data_type.fields if is_sparse(field))
@@ -76,7 +76,7 @@ def _member(readers: list[tuple[str, Convert | None]]) -> Convert:
 
 
 def row_writer(data_type: s.DataType) -> Convert | None:
-    """Return the function from a record's value to Spark's of ``kind``, None if the value stays as it is."""
+    """Return the function from a record's value to Spark's of ``data_type``, None if the value stays as it is."""
     if isinstance(data_type, s.StructType):
         writers = [(field.name, row_writer(field.dataType)) for field in data_type.fields]
         return _written_choice(writers) if is_choice(data_type) else _written_struct(writers)
@@ -107,14 +107,14 @@ def _written_struct(writers: list[tuple[str, Convert | None]]) -> Convert:
 
 
 def _written_choice(writers: list[tuple[str, Convert | None]]) -> Convert:
-    places = {name: (index, writer) for index, (name, writer) in enumerate(writers)}
+    members = {name: (index, writer) for index, (name, writer) in enumerate(writers)}
 
     def write(value: Any) -> Any:
         if value is None:
             return None
         name = type_of(value).typeName()
         # Integers that fit a smaller type are of the next larger one if the choice has only that.
-        index, writer = next(places[item] for item in (name, *_LARGER.get(name, ())) if item in places)
+        index, writer = next(members[item] for item in (name, *_LARGER.get(name, ())) if item in members)
         values: list[Any] = [None] * len(writers)
         values[index] = value if writer is None else writer(value)
         return tuple(values)

@@ -61,7 +61,7 @@ def _add(tables: dict[str, DataFrame], name: str, root: str, frame: DataFrame, s
     if not arrays:
         tables[name] = plain
         return
-    numbered = _kept(plain.withColumn(_ID, F.monotonically_increasing_id()), f"{staging.rstrip('/')}/" if staging else "")
+    numbered = _stored(plain.withColumn(_ID, F.monotonically_increasing_id()), f"{staging.rstrip('/')}/" if staging else "")
     names = {path for path, _ in arrays}
     tables[name] = numbered.select(
         *(
@@ -79,7 +79,7 @@ def exploded_with_index(column: Column | str) -> Column:
     return F.posexplode(column).alias("index", "val")
 
 
-def _kept(frame: DataFrame, staging: str) -> DataFrame:
+def _stored(frame: DataFrame, staging: str) -> DataFrame:
     """Return the same rows, computed once. Parquet cannot have columns of no type, which are added again."""
     if not staging:
         return frame.persist()

@@ -119,8 +119,8 @@ def catalog_actions(
     if not database or not table_name:
         raise InvalidInput("match_catalog needs a table.", remedy="Give database and table_name.")
     table: Mapping[str, Any] = glue_ctx._session.catalog(catalog_id).table(database, table_name)
-    known = [*table.get("StorageDescriptor", {}).get("Columns", []), *table.get("PartitionKeys", [])]
-    types = {str(item["Name"]).lower(): str(item["Type"]) for item in known}
+    columns = [*table.get("StorageDescriptor", {}).get("Columns", []), *table.get("PartitionKeys", [])]
+    types = {str(item["Name"]).lower(): str(item["Type"]) for item in columns}
     actions: dict[Path, Action] = {}
     for field in frame.schema.fields:
         if not has_choice(field.dataType):
@@ -200,8 +200,8 @@ class _Plan:
             raise InvalidInput(
                 f"The elements of {_shown(path)} cannot become columns.", remedy="Use make_struct, cast or project for them."
             )
-        wanted = type_name(action.type)
-        if wanted not in data_type.names:
+        chosen = type_name(action.type)
+        if chosen not in data_type.names:
             target = named_type(action.type)
             return F.lit(None).cast(target or s.StringType())
-        return self._value(member(column, wanted), data_type[wanted].dataType, path, inner=True)
+        return self._value(member(column, chosen), data_type[chosen].dataType, path, inner=True)

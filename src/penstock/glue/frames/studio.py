@@ -88,8 +88,8 @@ def gs_array_to_cols(
 ) -> DataFrame:
     """Make columns of an array's elements: the first ones, or those at ``indexes``, which begin with 1."""
     names = _names(colList)
-    places = [int(item) for item in _names(indexes)] if indexes else range(1, len(names) + 1)
-    for name, index in zip(names, places, strict=True):
+    positions = [int(item) for item in _names(indexes)] if indexes else range(1, len(names) + 1)
+    for name, index in zip(names, positions, strict=True):
         frame = frame.withColumn(name, F.get(F.col(colName), F.lit(index - 1)))
     return frame
 
@@ -105,12 +105,12 @@ def gs_regex_extract(frame: DataFrame, colName: str, regex: str, newCols: str | 
 
 def gs_null_rows(frame: DataFrame, extended: bool = False) -> DataFrame:
     """Leave out the rows all of whose columns are null, with ``extended`` also those of empty texts."""
-    kept = F.lit(False)
+    has_value = F.lit(False)
     for field in frame.schema.fields:
         column = F.col(f"`{field.name}`")
         text = extended and isinstance(field.dataType, s.StringType)
-        kept = kept | (column.isNotNull() & (F.trim(column) != "") if text else column.isNotNull())
-    return frame.where(kept)
+        has_value = has_value | (column.isNotNull() & (F.trim(column) != "") if text else column.isNotNull())
+    return frame.where(has_value)
 
 
 def gs_format_timestamp(
@@ -190,16 +190,16 @@ def gs_extract_json(
             f"{len(paths)} jsonPaths have {len(names)} names in colList.", remedy="Give a name for each path."
         )
     text = F.col(colName).cast("string")
-    made = [
+    extracted = [
         F.get_json_object(text, path if path.startswith("$") else f"$.{path}").alias(name)
         for path, name in zip(paths, names, strict=True)
     ]
-    kept = [
+    others = [
         F.col(f"`{name}`")
         for name in frame.columns
         if name not in names and not (_is_true(dropCol) and name == _bare(colName))
     ]
-    return frame.select(*kept, *made)
+    return frame.select(*others, *extracted)
 
 
 def gs_repartition(frame: DataFrame, numPartitionsStr: str | int = "") -> DataFrame:  # noqa: N803
@@ -212,8 +212,8 @@ def gs_pivot(frame: DataFrame, aggCol: str, aggFunction: str, colList: Sequence[
     """Make columns of the values of ``colList``, with ``aggFunction`` of ``aggCol``, for each value of the other columns."""
     if aggFunction not in _FUNCTIONS:
         raise InvalidInput(f"aggFunction is {aggFunction!r}.", remedy=f"Use one of {', '.join(_FUNCTIONS)}.")
-    taken = {*(_bare(name) for name in colList), _bare(aggCol)}
-    others = [F.col(f"`{name}`") for name in frame.columns if name not in taken]
+    pivoted = {*(_bare(name) for name in colList), _bare(aggCol)}
+    others = [F.col(f"`{name}`") for name in frame.columns if name not in pivoted]
     key = "__penstock_pivot"
     keyed = frame.withColumn(key, F.concat_ws("_", *(F.col(f"`{_bare(name)}`") for name in colList)))
     return keyed.groupBy(*others).pivot(key).agg(getattr(F, aggFunction)(F.col(aggCol)))

@@ -12,7 +12,7 @@ from penstock.errors import InvalidInput
 from penstock.glue.frames.error_records import ErrorStage
 from penstock.glue.frames.fields import find_path, quoted, split
 from penstock.glue.schemas import gluetypes as g
-from penstock.glue.schemas.inference import Seen
+from penstock.glue.schemas.inference import Observed
 from penstock.glue.schemas.json_records import reading_type, with_choices
 from penstock.spark.types import ddl
 
@@ -82,16 +82,16 @@ def _read(text: Column, data_type: g.DataType) -> Column:
 
 
 def _inferred(texts: DataFrame) -> g.DataType:
-    def kinds(rows: Iterable[Any]) -> Iterator[g.DataType]:
-        seen = Seen()
+    def types_of(rows: Iterable[Any]) -> Iterator[g.DataType]:
+        observed = Observed()
         for row in rows:
             try:
-                seen.add(json.loads(row[0]))
+                observed.add(json.loads(row[0]))
             except (ValueError, TypeError, RecursionError):
                 continue
-        yield seen.type()
+        yield observed.type()
 
     whole: g.DataType = g.UnknownType()
-    for data_type in texts.rdd.mapPartitions(kinds).collect():
+    for data_type in texts.rdd.mapPartitions(types_of).collect():
         whole = g.mergeDataTypes(whole, data_type)
     return g.StructType() if isinstance(whole, g.UnknownType | g.NullType) else whole

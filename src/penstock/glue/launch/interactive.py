@@ -141,18 +141,18 @@ def serve(namespace: Namespace, environment: Mapping[str, str], *, idle_seconds:
     server = _Server(environment)
     used = time.monotonic()
     while time.monotonic() - used < idle_seconds and not stop_requested.is_set():
-        wanted = server.ask("GET")
-        if "code" not in wanted:
+        statement = server.ask("GET")
+        if "code" not in statement:
             time.sleep(_PAUSE)
             continue
-        done, cancel_requested = threading.Event(), threading.Event()
-        number = int(wanted["id"])
+        ended, cancel_requested = threading.Event(), threading.Event()
+        number = int(statement["id"])
         cancel = partial(jobs.cancel, number)
-        watch = threading.Thread(target=_watch, args=(_Server(environment), done, cancel_requested, cancel), daemon=True)
+        watch = threading.Thread(target=_watch, args=(_Server(environment), ended, cancel_requested, cancel), daemon=True)
         jobs.begin(number)
         watch.start()
-        output = namespace.run(wanted["code"])
-        done.set()
+        output = namespace.run(statement["code"])
+        ended.set()
         watch.join()
         # The error of a cancelled statement is that of its Spark job, or the interrupt, whichever came first.
         cancelled = cancel_requested.is_set() and "ErrorName" in output
@@ -161,16 +161,16 @@ def serve(namespace: Namespace, environment: Mapping[str, str], *, idle_seconds:
 
 
 def _watch(
-    server: _Server, done: threading.Event, cancel_requested: threading.Event, cancel_jobs: Callable[[], None]
+    server: _Server, ended: threading.Event, cancel_requested: threading.Event, cancel_jobs: Callable[[], None]
 ) -> None:
     """Interrupt the statement that runs if it is cancelled, and set ``cancel_requested`` before."""
-    while not done.wait(_PAUSE * 2):
+    while not ended.wait(_PAUSE * 2):
         if server.ask("GET").get("cancel"):
             cancel_requested.set()
             cancel_jobs()
             # Unlike _thread.interrupt_main, it also ends a wait for the kernel.
             signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
-            done.wait(_PAUSE * 10)
+            ended.wait(_PAUSE * 10)
 
 
 def _main() -> None:

@@ -154,7 +154,7 @@ def _database(engine: str, rows: list[OptionRow]) -> Rows:
 
 READS: Mapping[str, tuple[str, Rows]] = {
     **dict.fromkeys((*_FILES, *FORMATS), ("the s3 source", _S3)),
-    **{kind: (f"the {kind} source", _database(kind, _ROWS_READ)) for kind in _DATABASES},
+    **{engine: (f"the {engine} source", _database(engine, _ROWS_READ)) for engine in _DATABASES},
     "dynamodb": ("the dynamodb source", _DYNAMODB_READ),
     "iceberg": ("the iceberg source", by_name(served("path"), _ICEBERG_READ)),
     "delta": ("the delta source", by_name(served("path paths"), _DELTA_READ)),
@@ -165,7 +165,7 @@ READS: Mapping[str, tuple[str, Rows]] = {
 
 WRITES: Mapping[str, tuple[str, Rows]] = {
     **dict.fromkeys((*_FILES, *(format_ for format_ in FORMATS if format_ not in READ_ONLY)), ("the s3 sink", _S3_SINK)),
-    **{kind: (f"the {kind} sink", _database(kind, _ROWS_WRITTEN)) for kind in _DATABASES},
+    **{engine: (f"the {engine} sink", _database(engine, _ROWS_WRITTEN)) for engine in _DATABASES},
     "dynamodb": ("the dynamodb sink", _DYNAMODB_WRITE),
     "iceberg": ("the iceberg sink", by_name(served("path"), _ICEBERG_WRITE)),
     "delta": ("the delta sink", by_name(served("path"), _DELTA_WRITE)),

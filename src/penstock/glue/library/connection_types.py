@@ -26,7 +26,7 @@ _MARKET = "Connectors of AWS's marketplace run at AWS alone: start the job with 
 
 
 def type_remedy(connection_type: str, served: Collection[str], *, writes: bool) -> str:
-    """Return what to write in the place of the connection type ``kind``; ``served`` are those that there are."""
+    """Return what to write in the place of ``connection_type``; ``served`` are the types that can be used."""
     verb = "frame.toDF().write" if writes else "spark.read"
     name = connection_type.strip().lower()
     if name == "hudi":

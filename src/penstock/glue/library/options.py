@@ -56,9 +56,9 @@ def outcome_of(owner: str, name: str, value: Any = None) -> Outcome:
 
 def _hint(owner: str, name: str) -> str:
     """Return what may have been meant: a served option by another spelling, or another owner's."""
-    known = [row.name for row in OPTIONS[owner].values() if row.status == "served"]
-    folded = {item.lower(): item for item in known}
-    near = folded.get(name.lower()) or next(iter(difflib.get_close_matches(name, known, 1, 0.75)), None)
+    served = [row.name for row in OPTIONS[owner].values() if row.status == "served"]
+    folded = {item.lower(): item for item in served}
+    near = folded.get(name.lower()) or next(iter(difflib.get_close_matches(name, served, 1, 0.75)), None)
     if near is not None:
         return f"Did you mean {near}?"
     other = next((option for option, rows in OPTIONS.items() if name in rows), None)

@@ -184,7 +184,7 @@ def _values(rule: Rule, context: Context) -> Plan:
         _check_pattern(rule, context)
     row = _checked(lambda: predicates.values(rule, context.now))
     ends = _ENDS.get(rule.condition.operator, ())
-    if not ends or rule.condition.negated or rule.condition.kind != "number" or rule.threshold is not None:
+    if not ends or rule.condition.negated or rule.condition.operand_type != "number" or rule.threshold is not None:
         return share_of(rule, f"{entity(rule)}.ColumnValues.Compliance", row)
     return _extremes(rule, row, ends)
 
@@ -208,11 +208,11 @@ def _extremes(rule: Rule, row: Column, ends: Sequence[str]) -> Plan:
             return empty(rule)
         assert rule.condition is not None
         condition = rule.condition
-        wrong = next((value for value in metrics.values() if not holds(condition, value)), None)
-        if wrong is None and values.count("passing") < values.count("rows"):
+        failing = next((value for value in metrics.values() if not holds(condition, value)), None)
+        if failing is None and values.count("passing") < values.count("rows"):
             reason = "Value: NULL does not meet the constraint requirement!"
             return replace(failed(rule, reason), metrics=metrics)
-        return outcome_of(rule, next(iter(metrics.values())) if wrong is None else wrong, metrics)
+        return outcome_of(rule, next(iter(metrics.values())) if failing is None else failing, metrics)
 
     aggregates = {
         "rows": counted(rule),
@@ -236,8 +236,8 @@ def _length(rule: Rule, context: Context) -> Plan:
         reason = outcome.reason
         if reason is not None and rule.threshold is None and lengths:
             assert rule.condition is not None
-            wrong = next((length for length in lengths.values() if not holds(rule.condition, length)), None)
-            reason = f"Value: {wrong} does not meet the constraint requirement!" if wrong is not None else reason
+            failing = next((length for length in lengths.values() if not holds(rule.condition, length)), None)
+            reason = f"Value: {failing} does not meet the constraint requirement!" if failing is not None else reason
         return replace(outcome, reason=reason, metrics=lengths | own)
 
     return Plan(

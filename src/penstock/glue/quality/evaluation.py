@@ -94,7 +94,7 @@ def _leaves(rules: Sequence[Rule | Composite]) -> Iterator[Rule]:
 def _entry(rule: Rule, context: Context, last: Last) -> _Entry:
     try:
         condition = with_numbers(rule.condition, lambda count: last(rule, count)) if rule.condition is not None else None
-        made = _plan(replace(rule, condition=condition), context)
+        plan = _plan(replace(rule, condition=condition), context)
     except ValueError as error:
         raise RulesetError(str(error), rule.line, rule.column) from None
     except NoHistory as missing:
@@ -102,9 +102,9 @@ def _entry(rule: Rule, context: Context, last: Last) -> _Entry:
     except Unmeasurable as reason:
         return _Entry(rule, None, failed(rule, str(reason)))
     if condition is None or condition == rule.condition:
-        return _Entry(rule, made, None)
-    text, conclude = evaluated_text(rule, condition), made.conclude
-    return _Entry(rule, replace(made, conclude=lambda values: replace(conclude(values), evaluated=text)), None)
+        return _Entry(rule, plan, None)
+    text, conclude = evaluated_text(rule, condition), plan.conclude
+    return _Entry(rule, replace(plan, conclude=lambda values: replace(conclude(values), evaluated=text)), None)
 
 
 def _marked(frame: DataFrame, membership: Membership) -> DataFrame:
@@ -129,11 +129,11 @@ def _result(rule: Rule | Composite, entries: Mapping[int, _Entry]) -> Column | N
     if isinstance(rule, Rule):
         return entries[id(rule)].row
     parts = [_result(item, entries) for item in rule.rules if not _is_left_out(item)]
-    known = [part for part in parts if part is not None]
-    if len(known) < len(rule.rules):
+    columns = [part for part in parts if part is not None]
+    if len(columns) < len(rule.rules):
         return None
-    result = known[0]
-    for column in known[1:]:
+    result = columns[0]
+    for column in columns[1:]:
         result = result & column if rule.operator == "AND" else result | column
     return result
 
@@ -148,20 +148,20 @@ class _Measured:
     def __init__(
         self, entries: Sequence[_Entry], frame: DataFrame, marked: DataFrame, composites: Mapping[str, Column]
     ) -> None:
-        wanted: dict[tuple[int, str], Column] = {}
+        aggregates: dict[tuple[int, str], Column] = {}
         groups: dict[Group, None] = {}
         for entry in entries:
             if entry.plan is not None:
-                wanted |= {(id(entry.rule), name): column for name, column in entry.plan.aggregates.items()}
+                aggregates |= {(id(entry.rule), name): column for name, column in entry.plan.aggregates.items()}
                 groups |= dict.fromkeys(entry.plan.groups)
-        wanted |= {
+        aggregates |= {
             (0, name): F.count(F.when(F.coalesce(~column, F.lit(False)), F.lit(1))) for name, column in composites.items()
         }
         self._found: dict[tuple[int, str], float | int | None] = {}
-        keys = list(wanted)
+        keys = list(aggregates)
         for at in range(0, len(keys), _AT_ONCE):
             some = keys[at : at + _AT_ONCE]
-            row = marked.agg(*(wanted[key].alias(f"m{number}") for number, key in enumerate(some))).first()
+            row = marked.agg(*(aggregates[key].alias(f"m{number}") for number, key in enumerate(some))).first()
             assert row is not None
             self._found |= dict(zip(some, row, strict=True))
         self._groups = {group: _grouped(frame, group) for group in groups}

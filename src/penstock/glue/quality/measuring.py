@@ -109,9 +109,9 @@ def check_where(where: str, context: Context) -> None:
 
 
 def check_columns(rule: Rule, context: Context, *, numeric: bool = False) -> None:
-    kinds = {struct_field.name.lower(): struct_field.dataType for struct_field in context.frame.schema}
+    types = {struct_field.name.lower(): struct_field.dataType for struct_field in context.frame.schema}
     for name in rule.parameters:
-        data_type = kinds.get(name.lower())
+        data_type = types.get(name.lower())
         if data_type is None:
             raise Unmeasurable(f"Input data does not include column {name}!")
         if numeric and not isinstance(data_type, NumericType):

@@ -137,8 +137,8 @@ def _called(name: str, arguments: Sequence[float | Sequence[float]]) -> float:
         return float(values[index])
     function = _FUNCTIONS.get(name)
     if function is None or len(arguments) != 1 or isinstance(values, float):
-        known = ", ".join(sorted({*_FUNCTIONS, "index"}))
-        raise ValueError(f"{name}() is not a function of earlier values. Functions are {known}, each of last(n).")
+        names = ", ".join(sorted({*_FUNCTIONS, "index"}))
+        raise ValueError(f"{name}() is not a function of earlier values. Functions are {names}, each of last(n).")
     if not values:
         raise NoHistory("there are no earlier values")
     return float(function(values))
@@ -176,8 +176,8 @@ def shown(value: float) -> str:
 
 def _exponent(value: float) -> tuple[str, str, str]:
     digits, _, exponent = f"{value:.16e}".partition("e")
-    for places in range(1, 17):
-        shorter = f"{value:.{places}e}"
+    for digits_behind in range(1, 17):
+        shorter = f"{value:.{digits_behind}e}"
         if float(shorter) == value:
             digits, _, exponent = shorter.partition("e")
             break

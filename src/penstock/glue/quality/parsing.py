@@ -55,7 +55,7 @@ class _Parser:
     def document(self) -> Ruleset:
         rules: Sequence[Rule | Composite] | None = None
         analyzers: Sequence[Analyzer] = ()
-        while self._next.kind != "end":
+        while self._next.type != "end":
             name = self._take("word", "'Rules'")
             self._expect("=")
             if name.raw == "Rules" and rules is None:
@@ -65,10 +65,10 @@ class _Parser:
             elif name.raw in {"Metadata", "Sources", "DataSources"}:
                 self._dictionary(0)
             else:
-                raise self._wrong(f"'{name.raw}' is not a section", name, "Sections are Rules, Analyzers and DataSources.")
+                raise self._error(f"'{name.raw}' is not a section", name, "Sections are Rules, Analyzers and DataSources.")
             self._accept(",")
         if rules is None and not analyzers:
-            raise self._wrong("a list of rules is expected", remedy='Write Rules = [ IsComplete "column" ].')
+            raise self._error("a list of rules is expected", remedy='Write Rules = [ IsComplete "column" ].')
         return Ruleset(rules or (), analyzers)
 
     def _dictionary(self, depth: int) -> None:
@@ -77,12 +77,12 @@ class _Parser:
         opened = self._take("sign", "'{'").raw
         closing = {"{": "}", "[": "]"}.get(opened)
         if closing is None:
-            raise self._wrong("'{' is expected", self._parts[self._at - 1])
+            raise self._error("'{' is expected", self._parts[self._at - 1])
         while not self._accept(closing):
             if self._next.raw in {"{", "["}:
                 self._dictionary(depth + 1)
-            elif self._next.kind == "end":
-                raise self._wrong(f"'{closing}' is expected")
+            elif self._next.type == "end":
+                raise self._error(f"'{closing}' is expected")
             else:
                 self._at += 1
 
@@ -114,7 +114,7 @@ class _Parser:
             if word not in {"AND", "OR"}:
                 break
             if operator not in {None, word}:
-                raise self._wrong("'and' and 'or' are mixed", remedy="Put the rules of one of them in parentheses.")
+                raise self._error("'and' and 'or' are mixed", remedy="Put the rules of one of them in parentheses.")
             operator = word
             self._at += 1
         if operator is None:
@@ -126,7 +126,7 @@ class _Parser:
         self._count += 1
         self._operations = 0
         if self._count > _MAX_RULES:
-            raise self._wrong(f"there are more than {_MAX_RULES} rules")
+            raise self._error(f"there are more than {_MAX_RULES} rules")
         first, begin = self._next, self._at
         rule_type = self._type()
         parameters = self._parameters()
@@ -142,8 +142,8 @@ class _Parser:
             self._expect("with")
             if self._accept("threshold"):
                 threshold = self._condition(0)
-                if threshold.kind != "number":
-                    raise self._wrong("a threshold is a number", first)
+                if threshold.operand_type != "number":
+                    raise self._error("a threshold is a number", first)
             else:
                 tag = self._take("text", "'threshold'").value
                 self._expect("=")
@@ -168,18 +168,18 @@ class _Parser:
         rule_type = RULE_TYPES.get(token.raw)
         if rule_type is None:
             near = difflib.get_close_matches(token.raw, RULE_TYPES, 1)
-            raise self._wrong(f"'{token.raw[:60]}' is not a rule type", token, f"Is {near[0]} meant?" if near else None)
+            raise self._error(f"'{token.raw[:60]}' is not a rule type", token, f"Is {near[0]} meant?" if near else None)
         if rule_type.refused:
-            raise self._wrong(f"{rule_type.name} is not supported: {rule_type.refused}", token, rule_type.remedy)
+            raise self._error(f"{rule_type.name} is not supported: {rule_type.refused}", token, rule_type.remedy)
         return rule_type
 
     def _parameters(self) -> tuple[str, ...]:
         """Read ``"a" "b"``, ``of a and "b"``: a column's name can be without quotes behind ``of``."""
         parameters: list[str] = []
         self._accept("of")
-        while self._next.kind == "text" or (self._next.kind == "word" and self._next.raw.lower() not in {*_ENDS, "or"}):
+        while self._next.type == "text" or (self._next.type == "word" and self._next.raw.lower() not in {*_ENDS, "or"}):
             if self._next.raw.lower() == "and":
-                if not parameters or self._parts[self._at + 1].kind not in {"text", "word"}:
+                if not parameters or self._parts[self._at + 1].type not in {"text", "word"}:
                     break
                 self._at += 1
             parameters.append(self._next.value)
@@ -190,31 +190,31 @@ class _Parser:
         least, most = rule_type.parameters
         if not least <= len(rule.parameters) <= most:
             count = str(least) if least == most else f"{least} to {most}"
-            raise self._wrong(f"{rule_type.name} takes {count} parameters, not {len(rule.parameters)}", first)
+            raise self._error(f"{rule_type.name} takes {count} parameters, not {len(rule.parameters)}", first)
         if rule.condition is None:
-            if rule_type.kinds and not rule_type.optional:
-                raise self._wrong(f"{rule_type.name} needs a condition", first, f"Write {rule.text} > 0.")
-        elif not rule_type.kinds:
-            raise self._wrong(f"{rule_type.name} takes no condition", first)
-        elif rule.condition.kind not in rule_type.kinds:
-            raise self._wrong(f"{rule_type.name} is not compared with a {rule.condition.kind}", first)
+            if rule_type.conditions and not rule_type.optional:
+                raise self._error(f"{rule_type.name} needs a condition", first, f"Write {rule.text} > 0.")
+        elif not rule_type.conditions:
+            raise self._error(f"{rule_type.name} takes no condition", first)
+        elif rule.condition.operand_type not in rule_type.conditions:
+            raise self._error(f"{rule_type.name} is not compared with a {rule.condition.operand_type}", first)
         if rule.threshold is not None and not rule_type.threshold:
-            raise self._wrong(f"{rule_type.name} takes no threshold", first)
+            raise self._error(f"{rule_type.name} takes no threshold", first)
         if rule.where is not None and not rule_type.where:
-            raise self._wrong(f"{rule_type.name} takes no where clause", first)
+            raise self._error(f"{rule_type.name} takes no where clause", first)
         if rule.tags and (rule_type.name != "ColumnDataType" or any(name != "format" for name, _ in rule.tags)):
-            raise self._wrong(f'{rule_type.name} takes no with "{rule.tags[0][0][:60]}"', first)
+            raise self._error(f'{rule_type.name} takes no with "{rule.tags[0][0][:60]}"', first)
 
     def _analyzer(self) -> Analyzer:
         first, begin = self._next, self._at
         token = self._take("word", "an analyzer")
         if token.raw not in ANALYZERS:
             remedy = f"Analyzers are {', '.join(sorted(ANALYZERS))}."
-            raise self._wrong(f"'{token.raw[:60]}' is not an analyzer that is supported", token, remedy)
+            raise self._error(f"'{token.raw[:60]}' is not an analyzer that is supported", token, remedy)
         parameters = self._parameters()
         least, most = RULE_TYPES[token.raw].parameters
         if not least <= len(parameters) <= most:
-            raise self._wrong(f"{token.raw} takes {least} parameters, not {len(parameters)}", first)
+            raise self._error(f"{token.raw} takes {least} parameters, not {len(parameters)}", first)
         text = written(self._parts[begin : self._at])
         return Analyzer(type=token.raw, parameters=parameters, text=text, line=first.line, column=first.column)
 
@@ -234,18 +234,18 @@ class _Parser:
         if self._accept("in"):
             items = self._listed(lambda: self._operand(depth))
             if not items:
-                raise self._wrong("a list of values is expected", token)
+                raise self._error("a list of values is expected", token)
             return Condition("in", items, negated)
         if self._accept("matches"):
             return Condition("matches", (Text(self._take("text", "a regular expression").value),), negated)
         for sign in () if negated else _SIGNS:
             if self._accept(sign):
                 return Condition(cast(Literal["="], sign), (self._operand(depth),))
-        raise self._wrong("a condition is expected", token, "Write >, >=, <, <=, =, !=, between, in or matches.")
+        raise self._error("a condition is expected", token, "Write >, >=, <, <=, =, !=, between, in or matches.")
 
     def _operand(self, depth: int) -> Operand:
         token = self._next
-        if token.kind == "text":
+        if token.type == "text":
             self._at += 1
             return Moment(token.value) if _DATE.fullmatch(token.value) else Text(token.value)
         if token.raw in _KEYWORDS:
@@ -272,7 +272,7 @@ class _Parser:
             amount = float(self._take("number", "a number").raw)
             unit = self._take("word", "days, hours or minutes")
             if unit.raw not in _HOURS:
-                raise self._wrong("days, hours or minutes are expected", unit)
+                raise self._error("days, hours or minutes are expected", unit)
             hours = sign * amount * _HOURS[unit.raw]
         self._expect(")")
         return Moment(None, hours)
@@ -291,7 +291,7 @@ class _Parser:
         while self._next.raw in signs:
             self._operations += 1
             if self._operations > _MAX_OPERATIONS:
-                raise self._wrong(f"a rule has more than {_MAX_OPERATIONS} operations")
+                raise self._error(f"a rule has more than {_MAX_OPERATIONS} operations")
             sign = self._next.raw
             self._at += 1
             result = Operation(sign, result, read())
@@ -307,7 +307,7 @@ class _Parser:
             inner = self._atom(depth + 1)
             return Number(-inner.value) if isinstance(inner, Number) else Operation("*", Number(-1.0), inner)
         token = self._next
-        if token.kind == "word" and self._parts[self._at + 1].raw == "(":
+        if token.type == "word" and self._parts[self._at + 1].raw == "(":
             self._at += 2
             arguments: list[Expression] = []
             while not self._accept(")"):
@@ -324,29 +324,29 @@ class _Parser:
         return self._parts[self._at]
 
     def _accept(self, raw: str) -> bool:
-        if self._next.raw != raw or self._next.kind == "text":
+        if self._next.raw != raw or self._next.type == "text":
             return False
         self._at += 1
         return True
 
     def _expect(self, raw: str, shown: str | None = None) -> None:
         if not self._accept(raw):
-            raise self._wrong(f"{shown or repr(raw)} is expected, not {self._shown()}")
+            raise self._error(f"{shown or repr(raw)} is expected, not {self._shown()}")
 
     def _take(self, token_type: str, shown: str) -> Token:
         token = self._next
-        if token.kind != token_type:
-            raise self._wrong(f"{shown} is expected, not {self._shown()}")
+        if token.type != token_type:
+            raise self._error(f"{shown} is expected, not {self._shown()}")
         self._at += 1
         return token
 
     def _shown(self) -> str:
-        return self._next.raw if self._next.kind == "end" else f"'{self._next.raw[:60]}'"
+        return self._next.raw if self._next.type == "end" else f"'{self._next.raw[:60]}'"
 
     def _deeper(self, depth: int) -> None:
         if depth > _MAX_DEPTH:
-            raise self._wrong(f"parentheses nest deeper than {_MAX_DEPTH} levels")
+            raise self._error(f"parentheses nest deeper than {_MAX_DEPTH} levels")
 
-    def _wrong(self, message: str, token: Token | None = None, remedy: str | None = None) -> RulesetError:
+    def _error(self, message: str, token: Token | None = None, remedy: str | None = None) -> RulesetError:
         at = token or self._next
         return RulesetError(f"{message}.", at.line, at.column, remedy=remedy)

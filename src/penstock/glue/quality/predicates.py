@@ -35,10 +35,10 @@ def values(rule: Rule, now: datetime.datetime) -> Column:
     condition, column = _condition(rule), column_of(rule.parameters[0])
     plain = [operand for operand in condition.operands if not isinstance(operand, Keyword)]
     if condition.operator == "matches":
-        return _known(_matches(column, str(getattr(plain[0], "value", "")), negated=condition.negated))
-    if condition.kind == "number":
+        return _or_false(_matches(column, str(getattr(plain[0], "value", "")), negated=condition.negated))
+    if condition.operand_type == "number":
         holds = _compared(condition, column.try_cast("double"), [F.lit(_number(item)) for item in plain])
-    elif condition.kind == "date":
+    elif condition.operand_type == "date":
         holds = _compared(
             condition, F.try_to_timestamp(column.cast("string")).cast("date"), [_day(item, now) for item in plain]
         )
@@ -51,7 +51,7 @@ def length(rule: Rule) -> Column:
     """Return ColumnLength's predicate; NULL has the length 0."""
     size = F.coalesce(F.length(column_of(rule.parameters[0]).cast("string")), F.lit(0))
     condition = _condition(rule)
-    return _known(_compared(condition, size, [F.lit(_number(operand)) for operand in condition.operands]))
+    return _or_false(_compared(condition, size, [F.lit(_number(operand)) for operand in condition.operands]))
 
 
 def freshness(rule: Rule, now: datetime.datetime) -> Column:
@@ -59,7 +59,7 @@ def freshness(rule: Rule, now: datetime.datetime) -> Column:
     moment = F.try_to_timestamp(column_of(rule.parameters[0]).cast("string"))
     age = F.round((F.lit(now.timestamp()).cast("double") - moment.cast("double")) / 3600, 2)
     condition = _condition(rule)
-    return _known(
+    return _or_false(
         _compared(condition, age, [F.lit(operand.hours) for operand in condition.operands if isinstance(operand, Duration)])
     )
 
@@ -78,16 +78,16 @@ def data_type(rule: Rule) -> Column:
 
 
 def _castable(column: Column, name: str, pattern: str | None) -> Column:
-    known = name.strip().lower()
+    type_name = name.strip().lower()
     try:
-        cast_type = spark_type(known) if known in _TYPES or _DECIMAL.fullmatch(known) else None
+        cast_type = spark_type(type_name) if type_name in _TYPES or _DECIMAL.fullmatch(type_name) else None
     except DataProblem:
         cast_type = None
     if cast_type is None:
         raise ValueError(f"Unrecognized data type: {name[:60]}")
     if pattern is None:
         return column.try_cast(cast_type).isNotNull()
-    if known != "date" or pattern not in _FORMATS:
+    if type_name != "date" or pattern not in _FORMATS:
         raise ValueError("Unsupported rule format")
     text = column.cast("string")
     sign = "-" if "-" in pattern else "/"
@@ -127,7 +127,7 @@ def _with_keywords(condition: Condition, column: Column, holds: Column | None) -
         for name in names:
             unlike = unlike & ~_is_keyword(name, column)
         return unlike
-    result = _known(holds)
+    result = _or_false(holds)
     for name in names:
         result = result | _is_keyword(name, column)
     return result
@@ -138,8 +138,8 @@ def _is_keyword(name: str, column: Column) -> Column:
     if name == "NULL":
         return column.isNull()
     if name == "EMPTY":
-        return _known(text == "")
-    return _known((F.length(text) > 0) & (F.length(F.trim(text)) == 0))
+        return _or_false(text == "")
+    return _or_false((F.length(text) > 0) & (F.length(F.trim(text)) == 0))
 
 
 def _matches(column: Column, pattern: str, *, negated: bool) -> Column:
@@ -147,7 +147,7 @@ def _matches(column: Column, pattern: str, *, negated: bool) -> Column:
     return ~holds if negated else holds
 
 
-def _known(column: Column | None) -> Column:
+def _or_false(column: Column | None) -> Column:
     return F.coalesce(column, F.lit(False)) if column is not None else F.lit(False)
 
 

@@ -50,8 +50,8 @@ class Options:
 def read_options(publishing: Mapping[str, Any] | None, additional: Mapping[str, Any] | None) -> Options:
     """Return the options of a call. Raises :class:`InvalidInput`; unknown names are logged, as AWS passes over them."""
     publishing, additional = publishing or {}, additional or {}
-    for names, known in ((publishing, _PUBLISHING), (additional, _ADDITIONAL)):
-        for name in sorted(set(names) - set(known)):
+    for names, options in ((publishing, _PUBLISHING), (additional, _ADDITIONAL)):
+        for name in sorted(set(names) - set(options)):
             _log.warning("EvaluateDataQuality: the option %s has no effect.", name)
     for name, values in _ADDITIONAL.items():
         value = str(additional.get(name, min(values))).upper()

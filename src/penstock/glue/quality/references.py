@@ -94,9 +94,9 @@ def _check_pairs(pairs: Sequence[tuple[str, str]], same: bool, frame: DataFrame,
     if not same:
         raise Unmeasurable("The two datasets are named with different numbers of columns")
     for names, side in ((frame.columns, 0), (other.columns, 1)):
-        known = {name.lower() for name in names}
+        columns = {name.lower() for name in names}
         for pair in pairs:
-            if pair[side].lower() not in known:
+            if pair[side].lower() not in columns:
                 raise Unmeasurable(f"Input data does not include column {pair[side]}!")
 
 
@@ -108,8 +108,8 @@ def _mapped(text: str) -> list[tuple[str, str]]:
 def _dataset_match(rule: Rule, context: Context) -> Plan:
     other = source_of(rule.parameters[0], context)
     keys = _mapped(rule.parameters[1])
-    known = {mine.lower() for mine, _ in keys}
-    rest = [(column, column) for column in context.frame.columns if column.lower() not in known]
+    key_names = {mine.lower() for mine, _ in keys}
+    rest = [(column, column) for column in context.frame.columns if column.lower() not in key_names]
     pairs = [*keys, *(_mapped(rule.parameters[2]) if len(rule.parameters) == 3 else rest)]
     _check_pairs(pairs, True, context.frame, other)
     for frame, side in ((context.frame, 0), (other, 1)):
@@ -133,8 +133,8 @@ def _custom_sql(rule: Rule, context: Context) -> Plan:
         if not outcome.passed:
             outcome = replace(outcome, reason="Custom SQL response failed to satisfy the threshold")
         return Plan(conclude=lambda _: outcome)
-    known = {column.lower() for column in context.frame.columns}
-    others = [column for column in queried.columns if column.lower() not in known]
+    own = {column.lower() for column in context.frame.columns}
+    others = [column for column in queried.columns if column.lower() not in own]
     if others:
         raise Unmeasurable(
             "The columns returned from the SQL statement should only belong to the primary table. "

@@ -20,8 +20,8 @@ class RuleType:
     name: str
     parameters: tuple[int, int] = (0, 0)
     """The least and the greatest number of parameters."""
-    kinds: frozenset[str] = frozenset()
-    """The kinds of conditions that it takes."""
+    conditions: frozenset[str] = frozenset()
+    """The types of operands that its condition takes, none without a condition."""
     optional: bool = False
     """Whether it can be without a condition."""
     threshold: bool = False

@@ -111,7 +111,7 @@ Operand = Number | Call | Operation | Text | Keyword | Moment | Duration
 class Condition:
     """What a value is compared with.
 
-    ``kind`` says what the operands are: numbers, dates, durations or texts; keywords can be among each but durations.
+    ``operand_type`` is that of the operands: numbers, dates, durations or texts; keywords can be among each but durations.
     """
 
     operator: Literal["=", "!=", ">", ">=", "<", "<=", "between", "in", "matches"]
@@ -120,8 +120,8 @@ class Condition:
     """Of ``between``, ``in`` and ``matches``."""
 
     @property
-    def kind(self) -> Literal["number", "date", "duration", "text"]:
-        """The kind of the operands."""
+    def operand_type(self) -> Literal["number", "date", "duration", "text"]:
+        """The type of the operands."""
         others = [operand for operand in self.operands if not isinstance(operand, Keyword)]
         if others and all(isinstance(item, Number | Call | Operation) for item in others):
             return "number"

@@ -24,21 +24,21 @@ _ESCAPE = re.compile(r"\\([\"\\])")
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """``kind`` is text, number, word, sign or end; ``raw`` is the token as it stands. Lines and columns begin with 1."""
+    """``type`` is text, number, word, sign or end; ``raw`` is the token as it stands. Lines and columns begin with 1."""
 
-    kind: str
+    type: str
     raw: str
     line: int
     column: int
 
     @property
     def value(self) -> str:
-        """A text without its quotes and escapes; of other kinds the token itself."""
-        return _ESCAPE.sub(r"\1", self.raw[1:-1]) if self.kind == "text" else self.raw
+        """A text without its quotes and escapes; of other types the token itself."""
+        return _ESCAPE.sub(r"\1", self.raw[1:-1]) if self.type == "text" else self.raw
 
 
 def tokens(source: str) -> Sequence[Token]:
-    """Return the tokens of ``source``, with one of the kind ``end`` behind them. Raises :class:`RulesetError`."""
+    """Return the tokens of ``source``, with one of the type ``end`` behind them. Raises :class:`RulesetError`."""
     if len(source) > _MAX_LENGTH:
         raise RulesetError(f"the ruleset has {len(source)} characters; the limit is {_MAX_LENGTH}", 1, 1)
     return list(_tokens(source))
@@ -69,9 +69,9 @@ def written(parts: Sequence[Token]) -> str:
     for part in parts:
         glued = before is None or before.raw in {"(", "["} or part.raw in {",", "]", ")"}
         glued = glued or (before is not None and (before.raw == "," or unary))
-        glued = glued or (part.raw == "(" and before is not None and before.kind == "word" and before.raw not in _WORDS)
+        glued = glued or (part.raw == "(" and before is not None and before.type == "word" and before.raw not in _WORDS)
         result += part.raw if glued else f" {part.raw}"
-        unary = part.raw == "-" and (before is None or (before.kind == "sign" and before.raw != ")") or before.raw in _WORDS)
+        unary = part.raw == "-" and (before is None or (before.type == "sign" and before.raw != ")") or before.raw in _WORDS)
         before = part
     return result
 

@@ -18,9 +18,9 @@ def union_of(one: DataFrame, other: DataFrame) -> DataFrame:
     return _as(_with_nulls_of(one, other), merged).union(_as(other, merged))
 
 
-def extended(frame: DataFrame, wanted: g.DataType) -> DataFrame:
-    """Return the frame with the fields of the struct ``wanted``, too, as :func:`union_of` makes them."""
-    return _as(frame, _merged(frame, wanted))
+def extended(frame: DataFrame, schema: g.DataType) -> DataFrame:
+    """Return the frame with the fields of the struct ``schema``, too, as :func:`union_of` makes them."""
+    return _as(frame, _merged(frame, schema))
 
 
 def _merged(frame: DataFrame, other: g.DataType) -> g.StructType:
@@ -54,7 +54,7 @@ def _fields(column: Callable[[str], Column], own: g.StructType, data_type: g.Str
 
 
 def aligned(column: Column, own: g.DataType, data_type: g.DataType) -> Column:
-    """Return ``column``, whose type is ``own``, as the type ``kind``, which is ``own`` merged with another."""
+    """Return ``column``, whose type is ``own``, as ``data_type``, which is ``own`` merged with another."""
     if own == data_type:
         return column
     if isinstance(own, g.NullType | g.UnknownType):
@@ -68,10 +68,10 @@ def _choice(column: Column, own: g.DataType, data_type: Any) -> Column:
     members = own.choices if isinstance(own, g.ChoiceType) else {own.typeName(): own}
     return choice_column(
         {
-            name: aligned(member(column, name) if chosen else column, members[name], wanted)
+            name: aligned(member(column, name) if chosen else column, members[name], choice)
             if name in members
-            else _null(wanted)
-            for name, wanted in data_type.choices.items()
+            else _null(choice)
+            for name, choice in data_type.choices.items()
         }
     )
 

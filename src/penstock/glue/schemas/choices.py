@@ -95,7 +95,7 @@ def choice_column(members: Mapping[str, Column]) -> Column:
 
 
 def text_choice(text: Column, data_type: s.DataType) -> Column:
-    """Return text as a choice of ``kind``, where a value has it, and string; an empty text is null.
+    """Return text as a choice of ``data_type``, where a value has it, and string; an empty text is null.
 
     On AWS, too, a column of CSV that the catalog declares to be a number is a choice if some of its values are not.
     """

@@ -13,7 +13,7 @@ from typing import Any
 from penstock.errors import InvalidInput
 from penstock.glue.schemas import gluetypes as g
 
-__all__ = ["Seen", "check_names", "json_records", "normalised", "sorted_fields", "type_of", "type_of_texts", "widened"]
+__all__ = ["Observed", "check_names", "json_records", "normalised", "sorted_fields", "type_of", "type_of_texts", "widened"]
 
 _INT, _LONG = 1 << 31, 1 << 63
 _MOST_DIGITS = 38
@@ -32,7 +32,7 @@ _ATOMS: Mapping[type, g.DataType] = {
 }
 
 
-class Seen:
+class Observed:
     """What values a place of the records has had; one for each place, so that no type is built for each value.
 
     ``hint`` is the type that the place had before a function changed the records: integers, decimals and floats that
@@ -44,9 +44,9 @@ class Seen:
     def __init__(self, hint: g.DataType | None = None) -> None:
         self.hint = hint
         self.atoms: dict[str, g.DataType] = {}
-        self.fields: dict[str, Seen] | None = None
-        self.element: Seen | None = None
-        self.values: Seen | None = None
+        self.fields: dict[str, Observed] | None = None
+        self.element: Observed | None = None
+        self.values: Observed | None = None
 
     def add(self, value: Any) -> None:
         """Add a value. Raises TypeError for one that no column can have."""
@@ -54,7 +54,7 @@ class Seen:
             self._add_fields(value)
         elif isinstance(value, list | tuple | set):
             if self.element is None:
-                self.element = Seen(self.hint.elementType if isinstance(self.hint, g.ArrayType) else None)
+                self.element = Observed(self.hint.elementType if isinstance(self.hint, g.ArrayType) else None)
             for item in value:
                 self.element.add(item)
         else:
@@ -66,7 +66,7 @@ class Seen:
 
     def _add_fields(self, value: Mapping[str, Any]) -> None:
         if isinstance(self.hint, g.MapType):
-            self.values = self.values or Seen(self.hint.valueType)
+            self.values = self.values or Observed(self.hint.valueType)
             for item in value.values():
                 self.values.add(item)
             return
@@ -75,8 +75,8 @@ class Seen:
         for name, item in value.items():
             field = self.fields.get(name)
             if field is None:
-                known = self.hint.field_map.get(name) if isinstance(self.hint, g.StructType) else None
-                field = self.fields[str(name)] = Seen(None if known is None else known.dataType)
+                field_hint = self.hint.field_map.get(name) if isinstance(self.hint, g.StructType) else None
+                field = self.fields[str(name)] = Observed(None if field_hint is None else field_hint.dataType)
             field.add(item)
 
     def null_fields(self) -> frozenset[str]:
@@ -85,23 +85,23 @@ class Seen:
 
     def type(self) -> g.DataType:
         """Return the one type of all values: a choice if they disagree."""
-        kinds = {name: atom for name, atom in self.atoms.items() if name != "null"}
+        types = {name: atom for name, atom in self.atoms.items() if name != "null"}
         if self.fields is not None:
-            kinds["struct"] = g.StructType([g.Field(name, field.type()) for name, field in self.fields.items()])
+            types["struct"] = g.StructType([g.Field(name, field.type()) for name, field in self.fields.items()])
         if self.values is not None:
-            kinds["map"] = g.MapType(self.values.type())
+            types["map"] = g.MapType(self.values.type())
         if self.element is not None:
-            kinds["array"] = g.ArrayType(self.element.type())
-        if not kinds:
+            types["array"] = g.ArrayType(self.element.type())
+        if not types:
             return g.NullType() if self.atoms else g.UnknownType()
-        return next(iter(kinds.values())) if len(kinds) == 1 else g.ChoiceType(kinds.values())
+        return next(iter(types.values())) if len(types) == 1 else g.ChoiceType(types.values())
 
 
 def type_of(value: Any) -> g.DataType:
     """Return the type of a Python value. Raises TypeError for one that no column can have."""
-    seen = Seen()
-    seen.add(value)
-    return seen.type()
+    observed = Observed()
+    observed.add(value)
+    return observed.type()
 
 
 def normalised(value: Any) -> Any:
@@ -134,9 +134,9 @@ def _atom(value: Any, hint: g.DataType | None) -> g.DataType:
     atom = _ATOMS.get(type(value))
     if atom is not None:
         return atom
-    for python_type, known in _ATOMS.items():
+    for python_type, atom_type in _ATOMS.items():
         if isinstance(value, python_type):
-            return known
+            return atom_type
     raise TypeError(f"A value of type {type(value).__name__} cannot be in a record.")
 
 
@@ -172,22 +172,22 @@ def json_records(text: str) -> list[dict[str, Any]] | None:
 
 def type_of_texts(texts: Iterable[str | None]) -> Iterator[tuple[g.DataType, int, frozenset[str]]]:
     """Yield the one type of all records in ``texts``, how many texts are not, and the fields that are null in some."""
-    seen, bad = Seen(), 0
+    observed, bad = Observed(), 0
     for text in texts:
         records = [] if text is None else json_records(text)
         if records is None:
             bad += 1
         for record in records or ():
-            seen.add(record)
-    yield seen.type(), bad, seen.null_fields()
+            observed.add(record)
+    yield observed.type(), bad, observed.null_fields()
 
 
 def check_names(data_type: g.DataType) -> None:
     """Raise :class:`InvalidInput` if two fields of one struct differ only in case, which Spark does not tell apart."""
     if isinstance(data_type, g.StructType):
-        seen: dict[str, str] = {}
+        spellings: dict[str, str] = {}
         for field in data_type:
-            other = seen.setdefault(field.name.lower(), field.name)
+            other = spellings.setdefault(field.name.lower(), field.name)
             if other != field.name:
                 raise InvalidInput(
                     f"The records have fields {other} and {field.name}, which differ only in case.",

@@ -101,15 +101,15 @@ def with_choices(column: Column, data_type: g.DataType, *, within: bool = False)
         return F.when(column.isNotNull(), F.struct(*fields))
     if not isinstance(data_type, g.ChoiceType):
         return F.lit(None)
-    kinds = F.schema_of_variant(column)
+    variant_type = F.schema_of_variant(column)
     members: dict[str, Column] = {}
     for name, member in data_type.choices.items():
         value = F.try_variant_get(column, "$", ddl(reading_type(member, within=True)))
-        test = _TESTS[name](kinds)
+        test = _TESTS[name](variant_type)
         if name == "long" and "int" in data_type.choices:
             test = test & F.try_variant_get(column, "$", "int").isNull()
         if name == "double" and not {"int", "long", "decimal"} & data_type.choices.keys():
-            test = (kinds == "BIGINT") | (kinds == "DOUBLE") | kinds.startswith("DECIMAL")
+            test = (variant_type == "BIGINT") | (variant_type == "DOUBLE") | variant_type.startswith("DECIMAL")
         members[name] = F.when(test, with_choices(value, member, within=True))
     return choice_column(members)
 
@@ -122,18 +122,18 @@ def _has_variant(data_type: g.DataType, *, within: bool) -> bool:
     return isinstance(data_type, g.ChoiceType) or (within and isinstance(data_type, _NULLS))
 
 
-def _whole(kinds: Column) -> Column:
+def _whole(variant_type: Column) -> Column:
     """An integer beyond 64 bits; a fraction is a decimal of a variant, too, with digits behind the point."""
-    return kinds.rlike(r"^DECIMAL\((19|[23]\d),0\)$")
+    return variant_type.rlike(r"^DECIMAL\((19|[23]\d),0\)$")
 
 
 _TESTS: Mapping[str, Callable[[Column], Column]] = {
-    "int": lambda kinds: kinds == "BIGINT",
-    "long": lambda kinds: kinds == "BIGINT",
+    "int": lambda variant_type: variant_type == "BIGINT",
+    "long": lambda variant_type: variant_type == "BIGINT",
     "decimal": _whole,
-    "double": lambda kinds: (kinds == "DOUBLE") | (kinds.startswith("DECIMAL") & ~_whole(kinds)),
-    "string": lambda kinds: kinds == "STRING",
-    "boolean": lambda kinds: kinds == "BOOLEAN",
-    "struct": lambda kinds: kinds.startswith("OBJECT"),
-    "array": lambda kinds: kinds.startswith("ARRAY"),
+    "double": lambda variant_type: (variant_type == "DOUBLE") | (variant_type.startswith("DECIMAL") & ~_whole(variant_type)),
+    "string": lambda variant_type: variant_type == "STRING",
+    "boolean": lambda variant_type: variant_type == "BOOLEAN",
+    "struct": lambda variant_type: variant_type.startswith("OBJECT"),
+    "array": lambda variant_type: variant_type.startswith("ARRAY"),
 }

@@ -46,9 +46,9 @@ def write(request: Write, frame: DataFrame) -> None:
         )
     compression = options.text("compression") or options.text("compressionType")
     form = request.format or _kind_as_format(request)
-    made = output(form, _format_options(options, form, request.format_options), compression=compression)
-    table = _catalog_table(request, options, path, keys, made)
-    _save(request.session, frame, _Target(path=path, keys=keys, made=made, update=table))
+    files = output(form, _format_options(options, form, request.format_options), compression=compression)
+    table = _catalog_table(request, options, path, keys, files)
+    _save(request.session, frame, _Target(path=path, keys=keys, files=files, update=table))
 
 
 def to_table(request: Write, table: Mapping[str, Any], frame: DataFrame) -> None:
@@ -72,10 +72,10 @@ def to_table(request: Write, table: Mapping[str, Any], frame: DataFrame) -> None
     }
     form = format_of(table)
     details = _format_options(options, form, _csv_details(serde) if form == "csv" else {})
-    made = output(form, details, compression=options.text("compression"))
+    files = output(form, details, compression=options.text("compression"))
     path = storage["Location"]
-    known = _catalog_table(request, options, path, keys, made)
-    _save(request.session, frame, _Target(path=path, keys=keys, made=made, update=known))
+    update = _catalog_table(request, options, path, keys, files)
+    _save(request.session, frame, _Target(path=path, keys=keys, files=files, update=update))
 
 
 def _format_options(options: Options, form: str | None, format_options: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -98,8 +98,8 @@ def _kind_as_format(request: Write) -> str | None:
 class _Update:
     """What a write changes in the catalog. ``log``: partitions only, as updateBehavior LOG says."""
 
-    def __init__(self, table: CatalogTable, known: Mapping[str, str] | None, *, log: bool) -> None:
-        self.table, self._known, self._log = table, known, log
+    def __init__(self, table: CatalogTable, columns: Mapping[str, str] | None, *, log: bool) -> None:
+        self.table, self._columns, self._log = table, columns, log
 
     def after(self, frame: DataFrame, folders: Sequence[str]) -> None:
         """Create or extend the table, and add its new partitions."""
@@ -107,8 +107,8 @@ class _Update:
         if not self._log:
             self.table.sync(columns, folders)
             return
-        assert self._known is not None
-        more = sorted(columns.keys() - {name.lower() for name in self._known})
+        assert self._columns is not None
+        more = sorted(columns.keys() - {name.lower() for name in self._columns})
         if more:
             _log.warning(
                 "Table %s lacks the columns %s, and updateBehavior is LOG: neither they nor the partitions are added.",
@@ -119,28 +119,30 @@ class _Update:
         self.table.add_partitions(folders)
 
 
-def _catalog_table(request: Write, options: Options, path: str, keys: Sequence[str], made: Output) -> _Update | None:
+def _catalog_table(request: Write, options: Options, path: str, keys: Sequence[str], files: Output) -> _Update | None:
     """Return what to change in the catalog, None if nothing; the table is checked before a row is written."""
-    wanted = options.flag("enableUpdateCatalog")
+    enabled = options.flag("enableUpdateCatalog")
     behaviour = (options.text("updateBehavior") or _BEHAVIOURS[0]).upper()
     if behaviour not in _BEHAVIOURS:
         raise InvalidInput(f"updateBehavior is {behaviour!r}.", remedy=f"Use {' or '.join(_BEHAVIOURS)}.")
-    if not wanted:
+    if not enabled:
         return None
     if not request.database or not request.table:
         raise InvalidInput(
             "enableUpdateCatalog needs a table of the catalog.",
             remedy='Call sink.setCatalogInfo(catalogDatabase="...", catalogTableName="...").',
         )
-    if made.table is None:
-        raise InvalidInput(f"enableUpdateCatalog is not for files of {made.form}.", remedy="Use json, csv, avro or parquet.")
+    if files.table is None:
+        raise InvalidInput(
+            f"enableUpdateCatalog is not for files of {files.form}.", remedy="Use json, csv, avro or parquet."
+        )
     log = behaviour == "LOG"
     table = CatalogTable(
         request.session.catalog(request.catalog_id),
         CatalogTarget(database=request.database.lower(), table=request.table.lower(), create=not log),
         location=path,
         keys=[key.lower() for key in keys],
-        files=made.table,
+        files=files.table,
         table_input=table_input,
     )
     return _Update(table, table.columns(), log=log)
@@ -152,7 +154,7 @@ class _Target:
 
     path: str
     keys: Sequence[str]
-    made: Output
+    files: Output
     update: _Update | None
 
 
@@ -165,7 +167,7 @@ def _save(session: GlueSession, frame: DataFrame, target: _Target) -> None:
             f"The frame has no column {', '.join(missing)} for partitionKeys.",
             remedy=f"Its columns are {', '.join(frame.columns)}.",
         )
-    ready = target.made.prepare(frame)
+    ready = target.files.prepare(frame)
     if not ready.columns:
         return  # a frame without a record
     if len(ready.columns) == len(keys):
@@ -176,7 +178,7 @@ def _save(session: GlueSession, frame: DataFrame, target: _Target) -> None:
         ready = ready.withColumnsRenamed({name: name.lower() for name in ready.columns if name.lower() in keys})
 
     def save(folder: str) -> None:
-        writer = ready.write.format(target.made.form).options(**target.made.options)
+        writer = ready.write.format(target.files.form).options(**target.files.options)
         (writer.partitionBy(*keys) if keys else writer).save(folder)
 
     written = publish(session.files, target.path, save)

@@ -49,8 +49,8 @@ def output(form: str | None, format_options: Mapping[str, Any], *, compression: 
     """
     name = (form or "").strip().lower()
     if name not in FORMATS:
-        known = f"Use one of {', '.join(FORMATS)}."
-        remedy = next((text for absent, text in _ABSENT.items() if absent.lower() == name), known)
+        formats = f"Use one of {', '.join(FORMATS)}."
+        remedy = next((text for absent, text in _ABSENT.items() if absent.lower() == name), formats)
         raise InvalidInput(f"Format {form!r} is not supported for writing.", remedy=remedy)
     details = FORMATS[name](Options(f"the format {name}", format_options))
     if compression is None or compression.lower() in {"", "none", "uncompressed"}:
@@ -133,8 +133,8 @@ def _plain(separator: str) -> Callable[[DataFrame], DataFrame]:
             return frame
         marks = [F.contains(text, F.lit(mark)) for text in texts for mark in (separator, "\n", "\r")]
         message = f"A text has the separator {separator!r} or an end of line, and quoteChar -1 writes no quotes."
-        wrong = F.when(reduce(or_, marks), F.raise_error(F.lit(message)).cast("boolean"))
-        return frame.where(F.coalesce(wrong, F.lit(True)))
+        unwritable = F.when(reduce(or_, marks), F.raise_error(F.lit(message)).cast("boolean"))
+        return frame.where(F.coalesce(unwritable, F.lit(True)))
 
     return prepare
 

@@ -67,7 +67,7 @@ def write_kafka(write: Write, frame: DataFrame) -> None:
     settings = {**login, **PRODUCER, **further}
     check_brokers(settings["kafka.bootstrap.servers"], "the Kafka sink")
     with kafka_errors(f"The kafka sink: topic {topic or 'of each row'}"):
-        writer = frame.select(*(made.alias(name) for name, made in records.items())).write.format("kafka")
+        writer = frame.select(*(column.alias(name) for name, column in records.items())).write.format("kafka")
         (writer if topic is None else writer.option("topic", topic)).options(**settings).save()
 
 

@@ -60,8 +60,8 @@ def read(read: Read) -> DataFrame:
         items = _exported(read, bucket, prefix)
     else:
         if not table:
-            wanted = "dynamodb.tableArn" if export else "dynamodb.input.tableName"
-            raise InvalidInput(f"The dynamodb source needs {wanted}.", remedy="Name the table.")
+            option = "dynamodb.tableArn" if export else "dynamodb.input.tableName"
+            raise InvalidInput(f"The dynamodb source needs {option}.", remedy="Name the table.")
         count = min(splits or read.session.spark.sparkContext.defaultParallelism, _MOST_SPLITS)
         items = _scanned(read, table, _checked_access(table, region, session), count, str if export else _number)
     if not export:

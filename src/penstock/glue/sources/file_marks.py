@@ -19,8 +19,8 @@ _ROOTS, _FILES, _HIGH, _BAND = "roots", "files", "high", "band"
 
 def unread(files: Sequence[SourceFile], marks: Marks) -> list[SourceFile]:
     """Return the files that the bookmark does not have, and if it ends at a run, only those that this run had read."""
-    left = [file for file in files if not seen(file, marks.after)]
-    return left if marks.upto is None else [file for file in left if seen(file, marks.upto)]
+    unread_files = [file for file in files if not seen(file, marks.after)]
+    return unread_files if marks.upto is None else [file for file in unread_files if seen(file, marks.upto)]
 
 
 def seen(file: SourceFile, state: State | None) -> bool:
@@ -39,22 +39,22 @@ def state_after(
     roots: dict[str, Any] = dict((before or {}).get(_ROOTS, {}))
     for root in dict.fromkeys(file.root for file in chosen):
         below = [file for file in listed if file.root == root]
-        known = [file for file in below if file.path in paths or seen(file, before)]
+        read_files = [file for file in below if file.path in paths or seen(file, before)]
         key = _digest(root)
-        roots[key] = _root_state(known, below, roots.get(key, {}), band=band)
+        roots[key] = _root_state(read_files, below, roots.get(key, {}), band=band)
     return {_ROOTS: roots}
 
 
 def _root_state(
-    known: Sequence[SourceFile], below: Sequence[SourceFile], before: Mapping[str, Any], *, band: int
+    read_files: Sequence[SourceFile], below: Sequence[SourceFile], before: Mapping[str, Any], *, band: int
 ) -> Mapping[str, Any]:
-    high = max(before.get(_HIGH, 0), *(file.modified for file in known))
-    read = {file.path for file in known}
+    high = max(before.get(_HIGH, 0), *(file.modified for file in read_files))
+    read = {file.path for file in read_files}
     # A file that a bound left out must not count as read: the band reaches to it.
-    left = [file.modified for file in below if file.modified <= high and file.path not in read]
-    wide = max(band, (high - min(left)) // 1000 + 1) if left else band
+    unread_times = [file.modified for file in below if file.modified <= high and file.path not in read]
+    wide = max(band, (high - min(unread_times)) // 1000 + 1) if unread_times else band
     # What this listing lacks stays known, too.
-    marks = {**before.get(_FILES, {}), **{_mark(file): file.modified for file in known}}
+    marks = {**before.get(_FILES, {}), **{_mark(file): file.modified for file in read_files}}
     recent = {mark: moment for mark, moment in marks.items() if moment > high - wide * 1000}
     return {_HIGH: high, _BAND: wide, _FILES: recent}
 

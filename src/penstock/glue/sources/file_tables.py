@@ -74,12 +74,12 @@ def rows(read: Read, table: Table) -> DataFrame:
     condition = options.text("catalogPartitionPredicate")
     own_schema = options.flag("useCatalogSchema")
     pushed = [read.push_down_predicate, options.text("push_down_predicate") or options.text("pushDownPredicate") or ""]
-    wanted = file_options(options, excluded=_parameters(table).get("exclusions"))
+    selection = file_options(options, excluded=_parameters(table).get("exclusions"))
     attached = attached_columns(options)
     reader = _reader(table, options)
-    predicate = " AND ".join(f"({name})" for name in (*pushed, wanted.predicate) if name)
+    predicate = " AND ".join(f"({name})" for name in (*pushed, selection.predicate) if name)
     values = partitions_of(read, table, expression=condition, predicate=predicate)
-    files = chosen_files(read, list_files(read.session.spark, list(values), recurse=wanted.recurse), wanted)
+    files = chosen_files(read, list_files(read.session.spark, list(values), recurse=selection.recurse), selection)
     if not files:
         return read.session.spark.createDataFrame([], table_schema(table))
     keys = [key["Name"] for key in table.get("PartitionKeys", ())]
@@ -155,11 +155,11 @@ def _with_keys(read: Read, frame: DataFrame, table: Table, files: Mapping[Source
         for file, values in files.items()
     ]
     own = [f"__penstock_key_{number}" for number in range(len(keys))]
-    known = read.session.spark.createDataFrame(texts, f"{_FILE} STRING, {', '.join(f'{name} STRING' for name in own)}")
+    by_file = read.session.spark.createDataFrame(texts, f"{_FILE} STRING, {', '.join(f'{name} STRING' for name in own)}")
     # A file may have a column with a key's name, which the partition overrides.
-    kept = [quoted(name) for name in frame.columns if name not in keys and name != _FILE]
+    others = [quoted(name) for name in frame.columns if name not in keys and name != _FILE]
     typed = [F.col(name).try_cast(key_type).alias(key) for name, (key, key_type) in zip(own, keys.items(), strict=True)]
-    return frame.join(F.broadcast(known), _FILE).select(*kept, *typed)
+    return frame.join(F.broadcast(by_file), _FILE).select(*others, *typed)
 
 
 def _reader(table: Table, details: Options) -> Reader:
@@ -217,11 +217,11 @@ def _typed(frame: DataFrame, types: StructType) -> DataFrame:
     if not declared:
         return frame
     values = {name: F.nullif(F.trim(F.col(quoted(name))), F.lit("")) for name in declared}
-    wrong = [
+    misfits = [
         F.bool_or(values[name].isNotNull() & values[name].try_cast(declared_type).isNull()).alias(name)
         for name, declared_type in declared.items()
     ]
-    failed = frame.agg(*wrong).collect()[0].asDict()
+    failed = frame.agg(*misfits).collect()[0].asDict()
     columns = [
         F.col(quoted(name))
         if name not in declared

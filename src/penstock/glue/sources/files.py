@@ -64,11 +64,11 @@ def read(read: Read) -> DataFrame:
     """Return the rows of the files below ``paths``. Raises :class:`InvalidInput`, and NotFound for a bucket."""
     form = check_format(read.format or (read.connection_type if read.connection_type in FORMATS else None))
     options = Options(_OWNER, read.options)
-    paths, wanted = _paths(options.raw("paths") or options.raw("path")), file_options(options)
+    paths, selection = _paths(options.raw("paths") or options.raw("path")), file_options(options)
     details = Options(f"the format {form}", read.format_options)
     attached = attached_columns(details)
     reader = FORMATS[form](details)
-    files = chosen_files(read, _listed(read, paths, wanted, folders=form in _WITH_PARTITIONS), wanted)
+    files = chosen_files(read, _listed(read, paths, selection, folders=form in _WITH_PARTITIONS), selection)
     if not files:
         return read.session.spark.createDataFrame([], StructType([]))
     base = files[0].root if form in _WITH_PARTITIONS and any(map(_folders, files)) else None
@@ -78,7 +78,7 @@ def read(read: Read) -> DataFrame:
             remedy="Read each path by itself, and unite the frames.",
         )
     frame = reader(Scan(spark=read.session.spark, files=[file.path for file in files], base=base, attached=attached))
-    condition = " AND ".join(f"({name})" for name in (read.push_down_predicate, wanted.predicate) if name)
+    condition = " AND ".join(f"({name})" for name in (read.push_down_predicate, selection.predicate) if name)
     return _pruned(frame, condition, form) if condition else frame
 
 
@@ -94,10 +94,10 @@ def _pruned(frame: DataFrame, condition: str, form: str) -> DataFrame:
         raise InvalidInput(f"push_down_predicate {condition} cannot be resolved against {names}.", remedy=remedy) from error
 
 
-def _listed(read: Read, paths: Sequence[str], wanted: FileOptions, *, folders: bool) -> list[SourceFile]:
+def _listed(read: Read, paths: Sequence[str], selection: FileOptions, *, folders: bool) -> list[SourceFile]:
     """Return the files below ``paths``; with ``folders`` those in folders ``key=value``, too, as by Spark's own readers."""
-    listed = list_files(read.session.spark, paths, recurse=wanted.recurse or folders)
-    if wanted.recurse or not folders:
+    listed = list_files(read.session.spark, paths, recurse=selection.recurse or folders)
+    if selection.recurse or not folders:
         return listed
     return [file for file in listed if all("=" in part for part in file.path[len(file.root.rstrip("/")) :].split("/")[1:-1])]
 
@@ -106,29 +106,29 @@ def _folders(file: SourceFile) -> bool:
     return "=" in file.path.removeprefix(file.root).rpartition("/")[0]
 
 
-def chosen_files(read: Read, files: Sequence[SourceFile], wanted: FileOptions) -> list[SourceFile]:
+def chosen_files(read: Read, files: Sequence[SourceFile], selection: FileOptions) -> list[SourceFile]:
     """Return the files that this run reads: without excluded ones, those that the bookmark has, and those out of bounds."""
-    left = without_excluded(files, wanted.exclusions)
-    endings = _ENDINGS.get(wanted.compression or "", ())
-    wrong = next((file.path for file in left if endings and not file.path.endswith(endings)), None)
-    if wrong is not None:
+    candidates = without_excluded(files, selection.exclusions)
+    endings = _ENDINGS.get(selection.compression or "", ())
+    misnamed = next((file.path for file in candidates if endings and not file.path.endswith(endings)), None)
+    if misnamed is not None:
         raise InvalidInput(
-            f"compressionType is {wanted.compression}, and the name of {wrong} does not end in {endings[0]}.",
+            f"compressionType is {selection.compression}, and the name of {misnamed} does not end in {endings[0]}.",
             remedy="Spark tells compressed files by their names: rename them, or leave compressionType out.",
         )
     marks = read.session.bookmarks.marks(read.transformation_ctx)
     if marks is None:
-        return bounded(left, count=wanted.most_files, size=wanted.most_bytes)
-    chosen = bounded(unread(left, marks), count=wanted.most_files, size=wanted.most_bytes)
-    state = state_after(chosen, marks.after, listed=left, band=wanted.band)
+        return bounded(candidates, count=selection.most_files, size=selection.most_bytes)
+    chosen = bounded(unread(candidates, marks), count=selection.most_files, size=selection.most_bytes)
+    state = state_after(chosen, marks.after, listed=candidates, band=selection.band)
     read.session.bookmarks.propose(read.transformation_ctx, state)
     return chosen
 
 
 def attached_columns(details: Options) -> dict[str, str]:
     """Return columns of a row's file, by the names that the script gives them: its path and its time."""
-    wanted = {"file_path": details.text("attachFilename"), "file_modification_time": details.text("attachTimestamp")}
-    return {name: source for source, name in wanted.items() if name}
+    names = {"file_path": details.text("attachFilename"), "file_modification_time": details.text("attachTimestamp")}
+    return {name: source for source, name in names.items() if name}
 
 
 def _paths(value: Any) -> list[str]:

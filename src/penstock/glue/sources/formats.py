@@ -173,7 +173,7 @@ def _taken_apart(
 ) -> Iterator["pyarrow.RecordBatch"]:
     """Yield batches with the lines of ``value`` as JSON; runs where Spark's tasks do."""
     grok = Grok.compiled("grok", pattern, custom)
-    kinds = {column.name: column.type or "string" for column in grok.columns}
+    types = {column.name: column.type or "string" for column in grok.columns}
     for batch in batches:
         index = batch.schema.get_field_index("value")
         lines = batch.column(index).to_pylist()
@@ -181,7 +181,7 @@ def _taken_apart(
             f"No line of the grok pattern: {line}"
             if fields is None
             else json.dumps(
-                {name: None if text in {"", missing} else _typed(text, kinds[name]) for name, text in fields.items()}
+                {name: None if text in {"", missing} else _typed(text, types[name]) for name, text in fields.items()}
             )
             for line, fields in zip(lines, grok.fields(lines), strict=True)
         ]

@@ -69,8 +69,8 @@ def _read(read: Read, target: Target, options: Options) -> DataFrame:
     frame = folder.unload(target, source) if folder is not None and not split and not keyed else None
     if frame is None:
         frame = _by_driver(read, target, source, _predicates(target, *fields, partitions) if split else None, fetch)
-    left = unread_rows(read, frame, options)
-    return left if size is None else left.limit(size)
+    unread = unread_rows(read, frame, options)
+    return unread if size is None else unread.limit(size)
 
 
 def _by_driver(read: Read, target: Target, source: str, predicates: list[str] | None, fetch: int | None) -> DataFrame:

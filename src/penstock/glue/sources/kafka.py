@@ -59,15 +59,15 @@ def kafka_connections(session: GlueSession) -> Connections:
 
 
 def _frame(read: Read, *, batch: bool) -> DataFrame:
-    wanted, payload, arrived = kafka_reads(read.options, kafka_connections(read.session), batch=batch)
-    check_brokers(wanted.options()["kafka.bootstrap.servers"], "the Kafka source")
+    reads, payload, arrived = kafka_reads(read.options, kafka_connections(read.session), batch=batch)
+    check_brokers(reads.options()["kafka.bootstrap.servers"], "the Kafka source")
     spark = read.session.spark
-    return _columns(wanted, payload, wanted.rows(spark) if batch else wanted.stream(spark), arrived=arrived)
+    return _columns(reads, payload, reads.rows(spark) if batch else reads.stream(spark), arrived=arrived)
 
 
-def _columns(wanted: KafkaReads, payload: Payload, records: DataFrame, *, arrived: bool) -> DataFrame:
+def _columns(reads: KafkaReads, payload: Payload, records: DataFrame, *, arrived: bool) -> DataFrame:
     extra = {}
-    if wanted.include_headers:
+    if reads.include_headers:
         records = records.withColumn(_HEADERS, F.transform("headers", _text_header))
         extra[_HEADERS] = _HEADERS
     if arrived:
@@ -98,7 +98,7 @@ def kafka_reads(
     headers, arrived = options.flag("includeHeaders"), options.flag("addRecordTimestamp")
     payload = payload_of(options, "Kafka")
     further = options.rest("kafka.")
-    wanted = KafkaReads(
+    reads = KafkaReads(
         login=login,
         topics=topics,
         starting_offsets=offsets,
@@ -109,7 +109,7 @@ def kafka_reads(
         limits=limits,
         further=further,
     )
-    return wanted, payload, arrived
+    return reads, payload, arrived
 
 
 def broker_options(options: Options, connection: Connections) -> dict[str, str]:
@@ -130,10 +130,14 @@ def broker_options(options: Options, connection: Connections) -> dict[str, str]:
         )
     configuration = dict(TIMEOUTS)
     if name is not None:
-        known = connection(name)
-        configuration |= {"kafka.bootstrap.servers": known.brokers, "kafka.security.protocol": known.protocol, **known.trust}
-        if known.login is not None:
-            configuration |= login_options(*known.login)
+        kafka = connection(name)
+        configuration |= {
+            "kafka.bootstrap.servers": kafka.brokers,
+            "kafka.security.protocol": kafka.protocol,
+            **kafka.trust,
+        }
+        if kafka.login is not None:
+            configuration |= login_options(*kafka.login)
     if servers is not None:
         configuration["kafka.bootstrap.servers"] = servers
     if protocol is not None:

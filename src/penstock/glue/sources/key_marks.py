@@ -43,21 +43,21 @@ def unread_rows(read: Read, frame: DataFrame, options: Options) -> DataFrame:
             f"jobBookmarkKeys has {', '.join(missing)}, which is not a column.",
             remedy=f"The columns are {', '.join(frame.columns)}.",
         )
-    left = frame
+    rows = frame
     after = _last(marks.after, keys, order)
     if after is not None:
-        left = left.where(_behind(left, keys, after, order))
+        rows = rows.where(_behind(rows, keys, after, order))
     if marks.upto is not None:
         end = _last(marks.upto, keys, order)
     else:
-        end = _end(left, keys, order)
+        end = _end(rows, keys, order)
         if end is not None:
             read.session.bookmarks.propose(read.transformation_ctx, {_KEYS: keys, _ORDER: order, _LAST: end})
     if end is None:
-        return left.where(F.lit(False))
+        return rows.where(F.lit(False))
     # Rows that come while this is read belong to the next run.
-    known = reduce(lambda one, other: one & other, (F.col(quoted(key)).isNotNull() for key in keys))
-    return left.where(known & ~_behind(left, keys, end, order))
+    keyed = reduce(lambda one, other: one & other, (F.col(quoted(key)).isNotNull() for key in keys))
+    return rows.where(keyed & ~_behind(rows, keys, end, order))
 
 
 def _order(options: Options) -> str:

@@ -50,8 +50,8 @@ def list_files(spark: SparkSession, paths: Sequence[str], *, recurse: bool) -> l
         rows = _listing(spark, roots, recurse=recurse)
     except _Missing:
         rows = [row for root in roots for row in _there(spark, root, recurse=recurse)]
-    known = {root.rstrip("/"): root for root in roots}
-    files = {row["path"]: _file(row, known) for row in rows}
+    by_path = {root.rstrip("/"): root for root in roots}
+    files = {row["path"]: _file(row, by_path) for row in rows}
     return sorted(files.values(), key=lambda file: file.path)
 
 

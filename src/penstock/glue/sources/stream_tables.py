@@ -33,8 +33,8 @@ _REFERENCE = {
 def is_stream(table: Table) -> bool:
     """Return whether the table describes a stream."""
     storage = table.get("StorageDescriptor", {})
-    kinds = (item.get("Parameters", {}).get("typeOfData", "") for item in (table, storage))
-    return any(connection_type.lower() in _STREAMS for connection_type in kinds)
+    stream_types = (item.get("Parameters", {}).get("typeOfData", "") for item in (table, storage))
+    return any(connection_type.lower() in _STREAMS for connection_type in stream_types)
 
 
 def stream(read: Read, table: Table) -> DataFrame:

@@ -66,10 +66,10 @@ def test_a_rule_has_its_parts() -> None:
         ("!= whitespaces_only", Keyword("WHITESPACES_ONLY"), "text"),
     ],
 )
-def test_operands_have_their_kinds(text: str, operand: object, kind: str) -> None:
+def test_conditions_know_the_type_of_their_operands(text: str, operand: object, kind: str) -> None:
     condition = only(f'ColumnValues "a" {text}').condition
     assert condition is not None
-    assert (condition.operands, condition.kind) == ((operand,), kind)
+    assert (condition.operands, condition.operand_type) == ((operand,), kind)
 
 
 def test_lists_and_durations() -> None:
