@@ -139,7 +139,7 @@ class Probe:
     def integer(self, *names: str, minimum: int = 0, maximum: int = 2**31 - 1) -> int | None:
         """See Section."""
         number = {"type": "integer", "minimum": minimum, "maximum": maximum}
-        grouped = {"type": "string", "pattern": r"^(\d[\d_]*|\$\{[A-Za-z_][A-Za-z0-9_]*\})$"}
+        grouped = {"type": "string", "pattern": r"^([0-9](_?[0-9])*|\$\{[A-Za-z_][A-Za-z0-9_]*\})$"}
         self._read(names, {"anyOf": [number, grouped, {"type": "null"}]})
         return None
 

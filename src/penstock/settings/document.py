@@ -4,9 +4,10 @@ Keys that no code reads are refused at the end, with the nearest known key as a 
 for an environment variable; nothing else reads the environment.
 """
 
+import contextlib
 import difflib
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -21,6 +22,8 @@ _MAX_FILE = 2_000_000  # bytes
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _BOOLEANS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
+_WHOLE = re.compile(r"-?[0-9](?:_?[0-9]){0,18}")
+T = TypeVar("T")
 _Choice = TypeVar("_Choice", bound=str)
 
 
@@ -142,51 +145,42 @@ class Section:
             )
         raise self.fault(f"'{self._path}{names[0]}' is missing", key=names[0])
 
-    def integer(self, *names: str, minimum: int = 0, maximum: int = 2**31 - 1) -> int | None:
-        """Return a whole number within bounds; underscores may group its digits."""
+    def _converted(self, names: tuple[str, ...], convert: Callable[[str], T | None], problem: str) -> T | None:
+        """Return a scalar as ``convert`` reads it, None if it is missing; raise ``problem`` if it returns None."""
         value = self.text(*names)
         if value is None:
             return None
-        if not re.fullmatch(r"-?\d[\d_]*", value) or not minimum <= int(value) <= maximum:
-            raise self.fault(
-                f"'{self._path}{names[0]}' is '{value}', not a whole number from {minimum:,} to {maximum:,}",
-                key=self._written(names),
-            )
-        return int(value)
+        converted = convert(value)
+        if converted is None:
+            raise self.fault(f"'{self._path}{names[0]}' is '{value[:80]}'{problem}", key=self._written(names))
+        return converted
+
+    def integer(self, *names: str, minimum: int = 0, maximum: int = 2**31 - 1) -> int | None:
+        """Return a whole number within bounds; underscores may group its digits."""
+
+        def convert(value: str) -> int | None:
+            return int(value) if _WHOLE.fullmatch(value) and minimum <= int(value) <= maximum else None
+
+        return self._converted(names, convert, f", not a whole number from {minimum:,} to {maximum:,}")
 
     def fraction(self, *names: str) -> float | None:
         """Return a number from 0 to 1."""
-        value = self.text(*names)
-        if value is None:
+
+        def convert(value: str) -> float | None:
+            with contextlib.suppress(ValueError):
+                return number if 0 <= (number := float(value)) <= 1 else None
             return None
-        try:
-            number = float(value)
-        except ValueError:
-            number = -1.0
-        if not 0 <= number <= 1:
-            raise self.fault(f"'{self._path}{names[0]}' is '{value}', not a number from 0 to 1", key=self._written(names))
-        return number
+
+        return self._converted(names, convert, ", not a number from 0 to 1")
 
     def boolean(self, *names: str) -> bool | None:
         """Return true or false."""
-        value = self.text(*names)
-        if value is None:
-            return None
-        if value.lower() not in _BOOLEANS:
-            raise self.fault(f"'{self._path}{names[0]}' is '{value}', not true or false", key=self._written(names))
-        return _BOOLEANS[value.lower()]
+        return self._converted(names, lambda value: _BOOLEANS.get(value.lower()), ", not true or false")
 
     def choice(self, choices: tuple[_Choice, ...], *names: str) -> _Choice | None:
         """Return one of ``choices``, ignoring case."""
-        value = self.text(*names)
-        if value is None:
-            return None
-        match = [choice for choice in choices if choice.lower() == value.lower()]
-        if not match:
-            raise self.fault(
-                f"'{self._path}{names[0]}' is '{value}'; it can be {', '.join(choices)}", key=self._written(names)
-            )
-        return match[0]
+        by_name = {choice.lower(): choice for choice in choices}
+        return self._converted(names, lambda value: by_name.get(value.lower()), f"; it can be {', '.join(choices)}")
 
     def texts(self, *names: str) -> tuple[str, ...]:
         """Return a list of words, or one word as a list."""
