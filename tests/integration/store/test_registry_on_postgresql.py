@@ -30,7 +30,7 @@ class TestOnPostgresql(RegistryStoreSuite):
 
 
 @pytest.fixture
-def database(postgres_database: Database) -> Database:
+def shared_database(postgres_database: Database) -> Database:
     return postgres_database
 
 

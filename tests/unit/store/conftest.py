@@ -10,8 +10,8 @@ from penstock.testing.sqlite import new_database
 
 
 @pytest.fixture
-def file_database(tmp_path: Path) -> Iterator[Database]:
-    """A database in a file, without rows."""
+def shared_database(tmp_path: Path) -> Iterator[Database]:
+    """A database without rows that several stores, threads or processes open: here in a file."""
     database = new_database(tmp_path / "penstock.db")
     yield database
     database.close()
@@ -20,5 +20,5 @@ def file_database(tmp_path: Path) -> Iterator[Database]:
 @pytest.fixture(params=["file", "memory"])
 def any_database(request: pytest.FixtureRequest) -> Database:
     """A database without rows: in a file, and in memory, where all threads share one connection."""
-    database: Database = request.getfixturevalue("file_database" if request.param == "file" else "database")
+    database: Database = request.getfixturevalue("shared_database" if request.param == "file" else "database")
     return database

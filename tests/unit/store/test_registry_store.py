@@ -74,11 +74,11 @@ class TestTwoProcesses:
 
 
 def test_old_records_are_dropped_also_where_several_come_at_once(
-    file_database: Database, monkeypatch: pytest.MonkeyPatch
+    shared_database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(audit_log, "_PRUNE_EVERY", 5)
     monkeypatch.setattr(audit_log, "MAX_AUDIT_ENTRIES", 3)
-    store = SqlRegistryStore(file_database)
+    store = SqlRegistryStore(shared_database)
     store.registries.add(registry(), {}, limit=10)
     keys = [SchemaKey("r", name) for name in "abc"]
     for key in keys:
@@ -88,8 +88,8 @@ def test_old_records_are_dropped_also_where_several_come_at_once(
     assert [entry.number for entry in store.audit.list(None, 10, resource=None)] == [7, 6, 5, 4, 3]
 
 
-def test_versions_read_after_a_schema_are_no_older_than_it(file_database: Database) -> None:
-    mine, other = SqlRegistryStore(file_database), SqlRegistryStore(file_database)
+def test_versions_read_after_a_schema_are_no_older_than_it(shared_database: Database) -> None:
+    mine, other = SqlRegistryStore(shared_database), SqlRegistryStore(shared_database)
     mine.registries.add(registry(), {}, limit=10)
     first = present(mine.schemas.add(schema(latest=1, next_number=2), version(1), {}))
     with mine.versions.session():
@@ -99,8 +99,8 @@ def test_versions_read_after_a_schema_are_no_older_than_it(file_database: Databa
         assert mine.versions.get(first.id) is None
 
 
-def test_sessions_of_many_threads_do_not_wait_for_each_others_connections(file_database: Database) -> None:
-    store = SqlRegistryStore(file_database)
+def test_sessions_of_many_threads_do_not_wait_for_each_others_connections(shared_database: Database) -> None:
+    store = SqlRegistryStore(shared_database)
     store.registries.add(registry(), {}, limit=10)
     first = present(store.schemas.add(schema(latest=1, next_number=2), version(1), {}))
     count = 20  # more than the connections that a pool of SQLAlchemy's has by itself
