@@ -102,13 +102,22 @@ class Topic:
         admin.delete_records([where])[where].result(30)
 
 
-def declaration(topic: Topic, lake: Path, *, per_trigger: int | None = None, extra: str = "", transform: str = "") -> str:
-    """The pipeline's YAML; bucket ``lk`` under ``lake`` is made."""
-    (lake / "lk").mkdir(parents=True, exist_ok=True)
+def declaration(
+    topic: Topic,
+    lake: Path,
+    *,
+    per_trigger: int | None = None,
+    extra: str = "",
+    transform: str = "",
+    name: str = "flights",
+    bucket: str = "lk",
+) -> str:
+    """The YAML of pipeline ``name``; ``bucket`` under ``lake`` is made."""
+    (lake / bucket).mkdir(parents=True, exist_ok=True)
     broker = topic.broker
     limit = f"maxOffsetsPerTrigger: {per_trigger}" if per_trigger else ""
     return f"""
-name: flights
+name: {name}
 source:
   kafka:
     brokers: {broker.bootstrap}
@@ -121,17 +130,17 @@ decode: {{registry: tests, schema: flights}}
 {transform or 'transform: {sql: "SELECT *, _partition AS p, _offset AS o FROM records"}'}
 sink:
   parquet:
-    location: s3://lk/flights
+    location: s3://{bucket}/flights
     partition_by: [day]
-dead_letters: {{location: s3://lk/dead}}
-checkpoint: s3://lk/checkpoint
+dead_letters: {{location: s3://{bucket}/dead}}
+checkpoint: s3://{bucket}/checkpoint
 {extra}
 """
 
 
-def rows(lake: Path, table: str = "flights", only: set[str] | None = None) -> list[dict[str, Any]]:
+def rows(lake: Path, table: str = "flights", only: set[str] | None = None, *, bucket: str = "lk") -> list[dict[str, Any]]:
     """The rows of a table as a reader sees them, without what is hidden; with ``only``, of files of these names."""
-    folder = lake / "lk" / table
+    folder = lake / bucket / table
     files = [
         str(path)
         for path in folder.rglob("*.parquet")
