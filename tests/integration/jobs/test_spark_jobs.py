@@ -1,7 +1,6 @@
 """Jobs and sessions on Spark: a job's whole way, and the statements of a session as dbt-glue and notebooks send them."""
 
 import sys
-import time
 from typing import Any
 
 import pytest
@@ -47,7 +46,7 @@ def test_a_glueetl_job_runs_on_spark(jobs: Jobs) -> None:
         "--job-bookmark-option": "job-bookmark-disable",
     }
     jobs.create("etl", JOB, "glueetl", DefaultArguments=arguments, GlueVersion="5.0", WorkerType="G.1X", NumberOfWorkers=2)
-    run = jobs.wait("etl", jobs.start("etl", Arguments={"--day": "2"}), seconds=120)
+    run = jobs.wait("etl", jobs.start("etl", Arguments={"--day": "2"}))
     assert run["JobRunState"] == "SUCCEEDED", run
     assert jobs.output(run["Id"]) == ["etl 2 s3://lake/glue-temporary/etl/ 3", "5", "[True, False] hush-8c1e"]
     assert (run["WorkerType"], run["NumberOfWorkers"]) == ("G.1X", 2)
@@ -64,11 +63,11 @@ def statement(jobs: Jobs, code: str) -> Any:
     return found()
 
 
-# Spark's listeners hear of a job's end a moment later.
+# A job of the cancelled statement may start, and be cancelled, after it; and Spark's listeners hear of its end later.
 IDLE = """
 import sys
 import time
-until = time.monotonic() + 50
+until = time.monotonic() + 200
 while sc.statusTracker().getActiveJobsIds() and time.monotonic() < until:
     time.sleep(0.1)
 list(sc.statusTracker().getActiveJobsIds())
@@ -83,7 +82,7 @@ def test_a_session_runs_statements(jobs: Jobs) -> None:
     assert made["Status"] == "PROVISIONING"
     with pytest.raises(glue.exceptions.IllegalSessionStateException):
         glue.run_statement(SessionId="dev", Code="1")
-    assert wait_until(lambda: glue.get_session(Id="dev")["Session"]["Status"] == "READY", seconds=120)
+    assert wait_until(lambda: glue.get_session(Id="dev")["Session"]["Status"] == "READY", seconds=240)
     first = statement(jobs, "rows = spark.range(3)\nprint('counted')\nrows.count()")
     assert (first["Output"]["Data"]["TextPlain"], first["Output"]["ExecutionCount"]) == ("counted\n3\n", 1)
     assert first["Output"]["Status"] == "ok"
@@ -99,11 +98,10 @@ def test_a_session_runs_statements(jobs: Jobs) -> None:
     number = glue.run_statement(SessionId="dev", Code=long)["Id"]
     waits = glue.run_statement(SessionId="dev", Code="1")["Id"]
     assert wait_until(lambda: glue.get_statement(SessionId="dev", Id=number)["Statement"]["State"] == "RUNNING", seconds=240)
-    began = time.monotonic()
     glue.cancel_statement(SessionId="dev", Id=number)
     assert wait_until(
         lambda: glue.get_statement(SessionId="dev", Id=number)["Statement"]["State"] == "CANCELLED", seconds=240
-    ), time.monotonic() - began
+    )
     assert glue.get_statement(SessionId="dev", Id=number)["Statement"]["Output"]["Data"]["TextPlain"] == "begun\n"
     assert statement(jobs, IDLE)["Output"]["Data"]["TextPlain"] == "[]\n"
     assert glue.get_statement(SessionId="dev", Id=waits)["Statement"]["Output"]["Status"] == "ok"

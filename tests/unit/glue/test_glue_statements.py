@@ -46,6 +46,8 @@ def served(monkeypatch: pytest.MonkeyPatch, namespace: Namespace, code: str, can
             assert statement == 1
             cancel_jobs()
 
+        def cancel_late(self) -> None: ...
+
     monkeypatch.setattr(interactive, "_Server", Server)
     monkeypatch.setattr(interactive, "stop_requested", stop)
     serve(namespace, {}, idle_seconds=60, jobs=Jobs())

@@ -16,7 +16,7 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from itertools import pairwise
 from types import TracebackType
@@ -121,6 +121,7 @@ class SparkJobs:
 
     def __init__(self, context: SparkContext) -> None:
         self._context: Any = context
+        self._cancelled: set[str] = set()
 
     def begin(self, statement: int) -> None:
         """Let the jobs that this thread starts be those of ``statement``."""
@@ -128,8 +129,23 @@ class SparkJobs:
 
     def cancel(self, statement: int) -> None:
         """Cancel the jobs of ``statement``, and also one that the JVM was asked for and has not started yet."""
+        self._cancelled.add(_group(statement))
         self._context._jsc.sc().cancelJobGroupAndFutureJobs(_group(statement))
         self._context.cancelAllJobs()  # also those of a group of the code's own
+
+    def cancel_late(self) -> None:
+        """Cancel the jobs of cancelled statements that started since; call this from time to time.
+
+        The JVM goes on with a call whose caller was interrupted, and Spark refuses a cancelled group's later jobs except
+        the shuffle stages that its adaptive planner submits (Spark's ``DAGScheduler.handleMapStageSubmitted``).
+        """
+        if not self._cancelled:
+            return
+        tracker = self._context.statusTracker()
+        if active := set(tracker.getActiveJobsIds()):
+            for group in self._cancelled:
+                for job in active.intersection(tracker.getJobIdsForGroup(group)):
+                    self._context._jsc.sc().cancelJob(job)
 
 
 def _group(statement: int) -> str:
@@ -143,12 +159,13 @@ def serve(namespace: Namespace, environment: Mapping[str, str], *, idle_seconds:
     while time.monotonic() - used < idle_seconds and not stop_requested.is_set():
         statement = server.ask("GET")
         if "code" not in statement:
+            jobs.cancel_late()
             time.sleep(_PAUSE)
             continue
         ended, cancel_requested = threading.Event(), threading.Event()
         number = int(statement["id"])
-        cancel = partial(jobs.cancel, number)
-        watch = threading.Thread(target=_watch, args=(_Server(environment), ended, cancel_requested, cancel), daemon=True)
+        watched = partial(_watch, _Server(environment), jobs, number, ended, cancel_requested)
+        watch = threading.Thread(target=watched, daemon=True)
         jobs.begin(number)
         watch.start()
         output = namespace.run(statement["code"])
@@ -161,13 +178,14 @@ def serve(namespace: Namespace, environment: Mapping[str, str], *, idle_seconds:
 
 
 def _watch(
-    server: _Server, ended: threading.Event, cancel_requested: threading.Event, cancel_jobs: Callable[[], None]
+    server: _Server, jobs: SparkJobs, statement: int, ended: threading.Event, cancel_requested: threading.Event
 ) -> None:
-    """Interrupt the statement that runs if it is cancelled, and set ``cancel_requested`` before."""
+    """Interrupt ``statement``, which runs, if it is cancelled, and set ``cancel_requested`` before."""
     while not ended.wait(_PAUSE * 2):
+        jobs.cancel_late()
         if server.ask("GET").get("cancel"):
             cancel_requested.set()
-            cancel_jobs()
+            jobs.cancel(statement)
             # Unlike _thread.interrupt_main, it also ends a wait for the kernel.
             signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
             ended.wait(_PAUSE * 10)
