@@ -1,10 +1,12 @@
 """Fixtures that every suite shares. Real parts are started once a session, as child processes, on free ports."""
 
+import functools
 import os
 import signal
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+import botocore.session
 import pytest
 
 if TYPE_CHECKING:
@@ -20,6 +22,9 @@ for _number in (signal.SIGHUP, signal.SIGQUIT):
 # processor time (spark-submit and its launcher read these).
 for _options in ("SPARK_SUBMIT_OPTS", "SPARK_LAUNCHER_OPTS"):
     os.environ.setdefault(_options, "-XX:TieredStopAtLevel=1")
+
+# Every session of boto3 reads AWS's models anew, 60 to 200 ms of processor time for a client: those of tests share them.
+vars(botocore.session)["create_loader"] = functools.cache(botocore.session.create_loader)
 
 
 @pytest.fixture(autouse=True)

@@ -13,6 +13,7 @@ from penstock.api.aws.protocol.models import ServiceModel
 from penstock.api.aws.protocol.operations import RequestContext
 from penstock.server.wiring import Services, prepare, wire
 from penstock.settings.server import ServerSettings
+from penstock.testing.sqlite import new_database
 from tests.unit.api.handlers import called
 
 __all__ = [
@@ -280,6 +281,7 @@ def start(folder: Path) -> World:
         crawl_hosts=("db.example.org",),
         crawl_dynamodb=True,
     )
+    new_database(folder / "store.db").close()  # a copy of a migrated one
     prepare(settings)
     services = wire(settings, NullAuditSink())
     return World(services, EndpointTable(services.operations))
