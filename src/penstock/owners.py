@@ -85,7 +85,7 @@ class Ownership:
 
     def forget_all_but(self, keys: Collection[str]) -> None:
         """Forget the heartbeats of all records but these."""
-        self._seen = {key: seen for key, seen in self._seen.items() if key in keys}
+        self._seen = {key: seen for key, seen in list(self._seen.items()) if key in keys}
 
     def close(self) -> None:
         """Own nothing more: this service's work is an orphan from now on."""

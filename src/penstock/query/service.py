@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 from penstock.errors import NotFound, PenstockError
 from penstock.lake.iceberg.files import MetadataFiles
@@ -244,7 +245,9 @@ class QueryService:
     def recover(self) -> int:
         """Fail the unfinished statements of dead processes, and trim the history; return the number of the former."""
         self._history.trim_hourly()
-        return sum(self._fail_orphaned(statement) for statement in self._store.unfinished())
+        statements = self._store.unfinished()
+        self._ownership.forget_all_but({statement.id for statement in statements})
+        return sum(self._fail_orphaned(statement) for statement in statements)
 
     def close(self) -> None:
         """Stop all statements that run in this process and end the threads."""
@@ -280,6 +283,7 @@ class QueryService:
             previous=previous,
             cutoff=cutoff,
             cluster=self._cluster,
+            holds=partial(self._holds, statement.id),
         )
         self._watch.add(run)
         with self._lock:
@@ -287,6 +291,10 @@ class QueryService:
                 return  # close() fails the unfinished statements
             self._used = True
         self._scheduler.submit(run)
+
+    def _holds(self, statement_id: StatementId) -> bool:
+        """Return whether a statement of this process is still its own; other servers leave it that for a while, then."""
+        return self._store.take(statement_id, self._ownership.name, of=self._ownership.name, at=self._clock())
 
     def _previous(self, statement: Statement) -> Statement | None:
         if statement.reuse_minutes is None or statement.digest is None:
@@ -364,7 +372,14 @@ class QueryService:
 
     def _fail_orphaned(self, statement: Statement) -> bool:
         """Fail a statement if its process has died; return whether it had."""
-        if statement.state in FINAL_STATES or not self._ownership.is_orphan(statement, since=statement.submitted):
+        if statement.state in FINAL_STATES or not self._ownership.is_silent_orphan(
+            statement.id, statement, since=statement.submitted
+        ):
+            return False
+        # Of two servers one does it, and its process, if it was only stopped, finds that the statement is no longer its own.
+        # No service has the name, so that it is an orphan again if this one ends meanwhile.
+        heir = f"{self._ownership.name}:heir"
+        if not self._store.take(statement.id, heir, of=statement.owner, heartbeat=statement.heartbeat, at=self._clock()):
             return False
         # It may have died between its last change and its state.
         writes = statement.substatement in WRITING

@@ -33,5 +33,5 @@ class QuerySettings:
     poll_seconds: float = 0.2
     """How often the store is checked for stops requested in another process, in seconds."""
     heartbeat_seconds: float = 2.0
-    dead_after_seconds: float = 20.0
+    dead_after_seconds: float = 10.0
     """A process without a heartbeat for this long (seconds) has lost its statements."""

@@ -74,6 +74,15 @@ class StatementStore(Protocol):
         """Record a heartbeat of ``owner`` on all its unfinished statements."""
         ...
 
+    def take(
+        self, statement_id: StatementId, owner: str, *, of: str, at: datetime, heartbeat: datetime | None = None
+    ) -> bool:
+        """Make ``owner`` the owner of an unfinished statement ``of`` another or the same one, with a heartbeat ``at``.
+
+        Return False, and change nothing, if it is done, has another owner, or, unless that is None, another ``heartbeat``.
+        """
+        ...
+
     def unfinished(self) -> Sequence[Statement]:
         """Return every queued or running statement, of all owners."""
         ...

@@ -4,7 +4,7 @@ import shutil
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -53,8 +53,12 @@ class Run:
         previous: Statement | None = None,
         cutoff: int | None = None,
         cluster: ClusterEngine | None = None,
+        holds: Callable[[], bool],
     ) -> None:
-        """``text`` is what runs: of EXECUTE it is the prepared statement's."""
+        """``text`` is what runs: of EXECUTE it is the prepared statement's.
+
+        ``holds`` returns whether the statement is still this process's own, and makes sure of it for a while.
+        """
         self.statement = statement
         self._text = text
         self._prepared = prepared
@@ -72,6 +76,7 @@ class Run:
         self._previous = previous
         self._cutoff = cutoff
         self._cluster = cluster
+        self._holds = holds
         self._interrupted = False
         self._lock = threading.Lock()
         self._child: StatementProcess | None = None
@@ -159,7 +164,9 @@ class Run:
         stored = self._stored(folder, outcome)
         if outcome.commit is not None:
             self.journaled = True
-            Committer(self._catalog, self._sink, folder, self.statement.result_uri).run(outcome.commit, self._commits)
+            Committer(self._catalog, self._sink, folder, self.statement.result_uri).run(
+                outcome.commit, self._commits, self._hold
+            )
             self._committed = True
         return stored
 
@@ -243,6 +250,12 @@ class Run:
         with self._lock:
             self.check()
             self._committing = True
+        self._hold()
+
+    def _hold(self) -> None:
+        """Raise :class:`StatementError` if another server has ended the statement: this process was stopped for a while."""
+        if not self._holds():
+            raise StatementError("SERVER_RESTARTED", "The statement's server gave no sign of life.", remedy="Run it again.")
 
     @contextmanager
     def _changing(self, request: Mapping[str, Any]) -> Iterator[None]:

@@ -43,8 +43,11 @@ class Committer:
         self._folder = folder
         self._journal = f"{result}{_JOURNAL}"
 
-    def run(self, commit: Commit, began: Callable[[], None]) -> None:
-        """Make all changes, or none. Raises :class:`StatementError` and what ``began`` raises."""
+    def run(self, commit: Commit, began: Callable[[], None], hold: Callable[[], None]) -> None:
+        """Make all changes, or none. Raises :class:`StatementError` and what ``began`` and ``hold`` raise.
+
+        ``hold`` is called before each step that readers see, and at the end: another process may have taken everything back.
+        """
         ends = [pair for pair in (commit.prepared, commit.committed) if pair is not None]
         self._catalog.check_files(PUT_OBJECT, [uri for _, uri in (*commit.files, *ends)], commit.table)
         for operation, request in commit.changes:
@@ -55,12 +58,16 @@ class Committer:
         try:
             if commit.prepared is not None:
                 self._put(commit.prepared)
+            hold()
             self._sink.take([(uri, file_in(self._folder, name)) for name, uri in commit.files])
             for operation, request in commit.changes:
+                hold()
                 self._change(operation, request)
                 undone = list(commit.undo)
             if commit.committed is not None:
+                hold()
                 self._put(commit.committed)
+            hold()
             self._write_journal(commit, done=True)
         except BaseException:
             _take_back(commit, undone, self._catalog, self._sink)

@@ -196,6 +196,17 @@ class SqlStatementStore:
         with self._database.write(synced=False) as connection:
             connection.execute(change.values(heartbeat=micros(at)))
 
+    def take(
+        self, statement_id: StatementId, owner: str, *, of: str, at: datetime, heartbeat: datetime | None = None
+    ) -> bool:
+        change = update(statements).where(
+            statements.c.id == statement_id, statements.c.state.in_(_UNFINISHED), statements.c.owner == of
+        )
+        if heartbeat is not None:
+            change = change.where(statements.c.heartbeat == micros(heartbeat))
+        with self._database.write(synced=False) as connection:
+            return connection.execute(change.values(owner=owner, heartbeat=micros(at))).rowcount == 1
+
     def unfinished(self) -> Sequence[Statement]:
         query = select(statements).where(statements.c.state.in_(_UNFINISHED)).order_by(statements.c.number)
         with self._database.read() as connection:

@@ -160,6 +160,18 @@ class StatementStoreSuite:
         assert stored is not None
         assert stored.heartbeat == NOW
 
+    def test_a_statement_is_taken_as_its_taker_saw_it(self, store: StatementStore) -> None:
+        made = store.add(statement())
+        assert not store.take(made.id, "new", of="other", at=LATER)
+        assert not store.take(made.id, "new", of=made.owner, heartbeat=LATER, at=LATER)
+        assert store.take(made.id, made.owner, of=made.owner, at=LATER), "its own owner's sign of life"
+        assert not store.take(made.id, "new", of=made.owner, heartbeat=NOW, at=LATER), "it was seen before that"
+        assert store.take(made.id, "new", of=made.owner, heartbeat=LATER, at=LATER)
+        assert not store.take(made.id, made.owner, of=made.owner, at=LATER)
+        assert [(item.owner, item.heartbeat) for item in store.unfinished()] == [("new", LATER)]
+        store.finish(made.id, StatementState.FAILED, at=LATER)
+        assert not store.take(made.id, "new", of="new", at=LATER)
+
     def test_statements_that_are_done_are_found_by_age_and_forgotten(self, store: StatementStore) -> None:
         def done(name: str, at: datetime, **changes: object) -> None:
             store.add(statement(name, state=StatementState.SUCCEEDED, completed=at, **changes))

@@ -12,6 +12,7 @@ import pytest
 
 from penstock.api.aws.catalog.changes import CatalogOperations
 from penstock.catalog.service import CatalogService
+from penstock.owners import _living
 from penstock.query.execution.children import ChildPool
 from penstock.query.permitted_catalog import PermittedCatalog
 from penstock.query.results.sinks import LakeSink
@@ -19,6 +20,7 @@ from penstock.query.service import QueryService, StatementRequest
 from penstock.query.settings import QuerySettings
 from penstock.query.task import Commit
 from penstock.query.writing.publishing import Committer, forget, recover
+from penstock.retries import wait_until
 from penstock.sql.errors import StatementError
 from penstock.statements.model import StatementId, StatementState
 from tests.unit.query.lake_of_flights import Lake, finished, service_over
@@ -127,7 +129,9 @@ def run(lake: Lake, catalog: CatalogService, changes: CatalogOperations, folder:
     """Run the commit with ``faults``."""
     folder.mkdir()
     permitted = PermittedCatalog(catalog, FaultyChanges(changes, faults), None)
-    Committer(permitted, FaultySink(LakeSink(lake.folder), faults), folder, RESULT).run(commit_of(folder), lambda: None)
+    Committer(permitted, FaultySink(LakeSink(lake.folder), faults), folder, RESULT).run(
+        commit_of(folder), lambda: None, lambda: None
+    )
 
 
 def left(lake: Lake, catalog: CatalogService) -> tuple[Sequence[str], Sequence[str]]:
@@ -250,6 +254,44 @@ def test_a_stop_is_in_time_or_too_late_and_never_both(
     there = state is StatementState.SUCCEEDED
     assert (len(files(lake, "t")), len(catalog.tables("db"))) == ((1, 1) if there else (0, 0))
     service.close()  # the journal goes after the state is stored
+    assert not list((lake.folder.root / "lake/athena-results").glob("*.journal"))
+
+
+@pytest.mark.parametrize("pattern", [r"\.metadata$", r"-manifest\.csv$", r"\.journal$", r"\.parquet$"])
+def test_a_process_that_was_stopped_writes_nothing_of_a_statement_that_another_one_has_ended(
+    *,
+    lake: Lake,
+    catalog: CatalogService,
+    changes: CatalogOperations,
+    settings: QuerySettings,
+    children: ChildPool,
+    service: QueryService,
+    stopping: StoppingSink,
+    pattern: str,
+) -> None:
+    other = service_over(
+        lake, settings, children, catalog=catalog, changes=changes, store=service._store, sink=LakeSink(lake.folder)
+    )
+    started: queue.Queue[str] = queue.Queue()
+
+    def stop() -> None:
+        stopping.pattern = "nothing"
+        _living.discard(service._ownership.name)
+        assert other.get(started.get(timeout=30)).state is StatementState.FAILED
+
+    finished(
+        service,
+        service.start(
+            StatementRequest(sql="CREATE EXTERNAL TABLE t (x int) STORED AS PARQUET LOCATION 's3://lake/t/'", database="db")
+        ),
+    )
+    stopping.pattern, stopping.then = pattern, stop
+    statement = service.start(StatementRequest(sql="INSERT INTO t VALUES (1)", database="db"))
+    started.put(statement)
+    assert wait_until(lambda: stopping.pattern == "nothing" and service._watch.find(statement) is None, seconds=60)
+    assert service.get(statement).state is StatementState.FAILED
+    other.close()
+    assert not [path for path in (lake.folder.root / "lake/t").rglob("*") if path.is_file()]
     assert not list((lake.folder.root / "lake/athena-results").glob("*.journal"))
 
 
