@@ -184,10 +184,10 @@ class MetastoreHandler:
 
     def get_partitions_by_filter(self, database: str, table: str, condition: str, limit: int) -> Sequence[Any]:
         try:
-            wanted = glue_expression(condition) if condition else None
+            expression = glue_expression(condition) if condition else None
         except InvalidInput as error:
             raise ttypes.MetaException(message=error.message) from error
-        return self._partitions(database, table, wanted, limit)
+        return self._partitions(database, table, expression, limit)
 
     def get_partitions_ps(self, database: str, table: str, values: Sequence[str], limit: int) -> Sequence[Any]:
         every = self._partitions(database, table, None, -1)
@@ -225,14 +225,14 @@ class MetastoreHandler:
     def get_partitions_by_names(self, database: str, table: str, names: Sequence[str]) -> Sequence[Any]:
         partitions: list[Any] = []
         for some in _batches(names, _READ):
-            wanted = [{"Values": _values(name)} for name in some]
-            while wanted:
+            values = [{"Values": _values(name)} for name in some]
+            while values:
                 with _translated(f"{database}.{table}"):
                     answer = self._glue.batch_get_partition(
-                        DatabaseName=database, TableName=table, PartitionsToGet=wanted, **self._catalog
+                        DatabaseName=database, TableName=table, PartitionsToGet=values, **self._catalog
                     )
                 partitions += [hive_partition(partition, database, table) for partition in answer.get("Partitions", ())]
-                wanted = answer.get("UnprocessedKeys", [])
+                values = answer.get("UnprocessedKeys", [])
         return partitions
 
     def add_partition(self, partition: Any) -> Any:

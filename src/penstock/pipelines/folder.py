@@ -44,11 +44,11 @@ def check_separate(pipelines: Sequence[Pipeline]) -> None:
 
 def _check_locations(pipeline: Pipeline, other: Pipeline) -> None:
     for name, location in pipeline.locations.items():
-        for other_name, taken in other.locations.items():
-            here, there = f"{location.rstrip('/')}/", f"{taken.rstrip('/')}/"
+        for other_name, used in other.locations.items():
+            here, there = f"{location.rstrip('/')}/", f"{used.rstrip('/')}/"
             if here.startswith(there) or there.startswith(here):
                 raise InvalidInput(
                     f"{pipeline.origin}: the location of {name} ({location}) is that of {other_name} of {other.name} "
-                    f"({taken}, {other.origin}), or one is inside the other.",
+                    f"({used}, {other.origin}), or one is inside the other.",
                     remedy="Pipelines that run together need locations of their own.",
                 )

@@ -75,14 +75,14 @@ def _sink(sink: Any) -> dict[str, Any]:
 
 def _state(pipeline: Pipeline) -> dict[str, Any]:
     """Return the steps that keep rows from batch to batch, by name."""
-    kept: dict[str, Any] = {}
+    state: dict[str, Any] = {}
     for step in pipeline.transform.steps:
         if isinstance(step, DeduplicateStep):
-            kept[step.name] = {"kind": step.kind, "keys": list(step.keys), "time": step.time}
+            state[step.name] = {"kind": step.kind, "keys": list(step.keys), "time": step.time}
         elif isinstance(step, WindowStep):
             shape = {"size": step.size, "slide": step.slide, "by": list(step.by), "aggregates": dict(step.aggregates)}
-            kept[step.name] = {"kind": step.kind, "time": step.time, **shape}
-    return kept
+            state[step.name] = {"kind": step.kind, "time": step.time, **shape}
+    return state
 
 
 def changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[Change]:

@@ -54,8 +54,8 @@ class Recording:
 
     def key(self, names: tuple[str, ...]) -> _Key:
         """Return the key with one of ``names``, made at its first use."""
-        known = next((key for key in self.keys.values() if set(names) & set(key.names)), None)
-        entry = known or self.keys.setdefault(names[0], _Key())
+        recorded = next((key for key in self.keys.values() if set(names) & set(key.names)), None)
+        entry = recorded or self.keys.setdefault(names[0], _Key())
         entry.names.update(dict.fromkeys(names))
         return entry
 
@@ -198,8 +198,8 @@ class Probe:
 
     def done(self) -> None:
         """See Section."""
-        known = self._recording.required
-        self._recording.required = set(self._required) if known is None else known & self._required
+        required = self._recording.required
+        self._recording.required = set(self._required) if required is None else required & self._required
 
 
 def recorded_schema(parse: Callable[[Section], object]) -> Recording:
@@ -222,7 +222,7 @@ def recorded_schema(parse: Callable[[Section], object]) -> Recording:
 
 def _parents(decided: Mapping[str, str], path: str) -> dict[str, str]:
     """Return the decisions that made a key be read at all: those about keys of the same mapping or one around it."""
-    return {known: value for known, value in decided.items() if value != "absent" or not path.startswith(known)}
+    return {parent: value for parent, value in decided.items() if value != "absent" or not path.startswith(parent)}
 
 
 def _round(

@@ -161,19 +161,19 @@ class Transform:
     expect: tuple[Expectation, ...] = ()
 
     def __post_init__(self) -> None:
-        seen = ["records"]
+        names = ["records"]
         for step in self.steps:
-            if step.name in {*seen, "rows"} or not _NAME.fullmatch(step.name):
+            if step.name in {*names, "rows"} or not _NAME.fullmatch(step.name):
                 raise InvalidInput(
                     f"'{step.name}' is not a usable name of a step.",
                     remedy="Use letters, digits and '_', 64 at most; 'records', 'rows' and other steps' names are taken.",
                 )
             source = getattr(step, "source", None)
-            if source is not None and source not in seen:
+            if source is not None and source not in names:
                 raise InvalidInput(
-                    f"Step {step.name}: there is no earlier step '{source}'.", remedy=f"Earlier ones: {', '.join(seen)}."
+                    f"Step {step.name}: there is no earlier step '{source}'.", remedy=f"Earlier ones: {', '.join(names)}."
                 )
-            seen.append(step.name)
+            names.append(step.name)
 
     @property
     def stateful(self) -> bool:

@@ -47,11 +47,11 @@ def make_class_archive(archive: Path, java_home: Path, jars: Sequence[Path]) -> 
         archive.parent.mkdir(parents=True, exist_ok=True)
         _remove_orphans(archive.parent)
         with TemporaryDirectory(prefix=".making-", dir=archive.parent) as scratch:
-            made = Path(scratch) / archive.name
-            _train(made, java_home, jars, Path(scratch))
+            file = Path(scratch) / archive.name
+            _train(file, java_home, jars, Path(scratch))
             with durable.writing(archive.with_suffix(".json")) as note:
                 note.write(json.dumps({"spark": str(_spark_home())}).encode())
-            durable.replace(made, archive)
+            durable.replace(file, archive)
     except OSError as error:
         raise EnvironmentProblem(f"Spark's class archive in {archive.parent} cannot be made: {error.strerror}.") from error
 
@@ -60,13 +60,13 @@ def _spark_home() -> Path:
     return Path(pyspark.__file__).resolve().parent
 
 
-def _train(made: Path, java_home: Path, jars: Sequence[Path], scratch: Path) -> None:
+def _train(file: Path, java_home: Path, jars: Sequence[Path], scratch: Path) -> None:
     log = scratch / "training.log"
-    command = python_module("penstock.spark.training_run", str(made), str(scratch), *map(str, jars))
+    command = python_module("penstock.spark.training_run", str(file), str(scratch), *map(str, jars))
     environment = {**os.environ, "JAVA_HOME": str(java_home)}
     with log.open("wb") as output:
         try:
-            done = subprocess.run(
+            result = subprocess.run(
                 command,
                 env=environment,
                 stdin=subprocess.DEVNULL,
@@ -77,8 +77,8 @@ def _train(made: Path, java_home: Path, jars: Sequence[Path], scratch: Path) -> 
                 umask=PRIVATE_UMASK,
             ).returncode
         except subprocess.TimeoutExpired:
-            done = -1
-    if done != 0 or not made.is_file():
+            result = -1
+    if result != 0 or not file.is_file():
         last = log.read_text(errors="replace").strip().splitlines()[-1:] or ["no output"]
         raise EnvironmentProblem(f"Spark's class archive cannot be made: the training run failed ({last[0][:300]}).")
 
@@ -86,9 +86,9 @@ def _train(made: Path, java_home: Path, jars: Sequence[Path], scratch: Path) -> 
 def _remove_orphans(folder: Path) -> None:
     for note in folder.glob("spark-*.json"):
         try:
-            gone = not Path(json.loads(note.read_text())["spark"]).is_dir()
+            orphaned = not Path(json.loads(note.read_text())["spark"]).is_dir()
         except (ValueError, KeyError):
-            gone = True
-        if gone:
+            orphaned = True
+        if orphaned:
             note.with_suffix(".jsa").unlink(missing_ok=True)
             note.unlink(missing_ok=True)

@@ -108,10 +108,10 @@ class LetterTable:
             )
             for row in groups.to_pylist():
                 key = (row["date"] or "", row["pipeline"] or "", row["reason"] or "", row["attempt"] or 0)
-                known = counts.setdefault(key, [0, None, None])
-                known[0] += row["count_all"]
-                known[1] = min((time for time in (known[1], row["kafka_timestamp_min"]) if time), default=None)
-                known[2] = max((time for time in (known[2], row["kafka_timestamp_max"]) if time), default=None)
+                group = counts.setdefault(key, [0, None, None])
+                group[0] += row["count_all"]
+                group[1] = min((time for time in (group[1], row["kafka_timestamp_min"]) if time), default=None)
+                group[2] = max((time for time in (group[2], row["kafka_timestamp_max"]) if time), default=None)
         ordered = sorted(counts.items(), key=lambda item: (item[0][1:], item[0][0]))
         ordered.sort(key=lambda item: item[0][0], reverse=True)
         return [
@@ -121,17 +121,17 @@ class LetterTable:
 
     def letters(self, *, reasons: Sequence[str] = (), dates: Sequence[str] = (), count: int) -> Iterator[Mapping[str, Any]]:
         """Yield up to ``count`` letters of the reasons and days (all if empty), in the order of the files."""
-        wanted = None
+        selected = None
         for column, values in (("reason", reasons), ("date", dates)):
             if values:
                 part = pc.field(column).isin(list(values))
-                wanted = part if wanted is None else wanted & part
-        left = count
-        for batch in self._data.to_batches(filter=wanted, batch_size=min(_ROWS, count)):
-            for row in batch.to_pylist()[:left]:
+                selected = part if selected is None else selected & part
+        remaining = count
+        for batch in self._data.to_batches(filter=selected, batch_size=min(_ROWS, count)):
+            for row in batch.to_pylist()[:remaining]:
                 yield row
-                left -= 1
-            if left <= 0:
+                remaining -= 1
+            if remaining <= 0:
                 return
 
 

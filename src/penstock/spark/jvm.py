@@ -104,13 +104,13 @@ class Jvm:
 def _is_lost_connection(error: BaseException) -> bool:
     """Return whether a call of the JVM failed because nobody answered; PySpark's own errors wrap some of them."""
     # An error can be its own cause: "raise error from error".
-    left, seen = [error], set[int]()
-    while left:
-        item = left.pop()
+    waiting, visited = [error], set[int]()
+    while waiting:
+        item = waiting.pop()
         if isinstance(item, Py4JNetworkError | ConnectionError | EOFError):
             return True
-        seen.add(id(item))
-        left += [cause for cause in (item.__cause__, item.__context__) if cause is not None and id(cause) not in seen]
+        visited.add(id(item))
+        waiting += [cause for cause in (item.__cause__, item.__context__) if cause is not None and id(cause) not in visited]
     return False
 
 

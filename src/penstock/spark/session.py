@@ -353,6 +353,6 @@ def mount_bucket(spark: SparkSession, location: str) -> None:
     name = f"fs.viewfs.mounttable.{bucket}.linkFallback"
     if configuration.get(name) is not None:
         return
-    known = next((entry for entry in configuration.getPropsWithPrefix("fs.viewfs.mounttable.").items()), None)
-    if known is not None:
-        configuration.set(name, f"{str(known[1]).rstrip('/').rpartition('/')[0]}/{bucket}/")
+    mounted = next((entry for entry in configuration.getPropsWithPrefix("fs.viewfs.mounttable.").items()), None)
+    if mounted is not None:
+        configuration.set(name, f"{str(mounted[1]).rstrip('/').rpartition('/')[0]}/{bucket}/")

@@ -232,7 +232,7 @@ def _formats(uses: Uses, reached: Collection[int]) -> Iterator[Finding]:
             hudi = text.lower() == "hudi"
             sure = node in reached and hudi
             yield Finding(line=line, status="refused", name=f'format("{text}")', note=_HUDI if hudi else note, sure=sure)
-    # The first one says it.
+    # The first use is enough.
     for line, node in uses.hudi[:1]:
         yield Finding(line=line, status="refused", name="Hudi", note=_HUDI, sure=node in reached)
 

@@ -20,7 +20,7 @@ _MAX_BYTES = 1_000_000
 _PYTHON_2 = re.compile(
     r"^\s*(print\s+[^\s(=.]|exec\s+['\"]|raise\s+\w+\s*,|except\s+[\w.]+\s*,\s*\w+\s*:)|`|<>|\b0\d+\b|\d+[lL]\b|\bur['\"]"
 )
-_MAGIC = "It is the notebook's own, and no part of a job: give its setting to the session or to the job."
+_MAGIC = "It belongs to the notebook, not to a job: give its setting to the session or to the job."
 _OPTIONAL = {"TempDir", "RedshiftTempDir"}
 
 

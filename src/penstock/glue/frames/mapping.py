@@ -1,6 +1,6 @@
 """ApplyMapping: fields at their targets, cast to the types that a mapping names.
 
-As on AWS, a value whose own type is not the source type of its mapping is null; a warning says so, because AWS does not.
+As on AWS, a value whose own type is not the source type of its mapping is null. Unlike AWS, a warning names the field.
 Source: https://github.com/awsdocs/aws-glue-developer-guide/issues/3.
 """
 

@@ -22,7 +22,7 @@ ROWS: Sequence[Row] = [
     ),
     *_differs(
         "apply_mapping applyMapping",
-        "A value whose type is not the mapping's source type is null, as on AWS, and a warning says so; a struct or array "
+        "A value whose type is not the mapping's source type is null, as on AWS, and named in a warning; a struct or array "
         "that becomes a string is JSON.",
     ),
     *_differs(

@@ -39,8 +39,8 @@ class PartitionTransform:
                 remedy="In a YAML list, write those with a comma in quotes: [days(ts), 'bucket(16, id)'].",
             )
         name, width = _OF_TIME.get(match["name"], match["name"]), match["width"]
-        known = [*_OF_TIME.values(), *_WITH_WIDTH]
-        if name not in known or (name in _WITH_WIDTH) != (width is not None) or width == "0":
+        names = [*_OF_TIME.values(), *_WITH_WIDTH]
+        if name not in names or (name in _WITH_WIDTH) != (width is not None) or width == "0":
             raise InvalidInput(
                 f"'{text}' is not a partition transform.",
                 remedy=f"They are a column's name, {', '.join(f'{item}(COLUMN)' for item in _OF_TIME.values())}, "

@@ -170,10 +170,10 @@ def _offsets(kafka: Section, *names: str) -> str:
     if plain is None:
         return "earliest"
     try:
-        wanted = plain if isinstance(plain, dict) else str(kafka.text(*names))
-        if isinstance(wanted, str) and wanted in {"earliest", "latest"}:
-            return str(wanted)
-        document = json.loads(wanted) if isinstance(wanted, str) else wanted
+        declared = plain if isinstance(plain, dict) else str(kafka.text(*names))
+        if isinstance(declared, str) and declared in {"earliest", "latest"}:
+            return str(declared)
+        document = json.loads(declared) if isinstance(declared, str) else declared
         offsets = {
             str(topic): {str(int(part)): int(offset) for part, offset in parts.items()} for topic, parts in document.items()
         }

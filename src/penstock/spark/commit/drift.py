@@ -39,7 +39,7 @@ class Finding:
 
 
 def lost_fields(
-    seen: Iterable[SchemaVersion],
+    writers: Iterable[SchemaVersion],
     reader: SchemaVersion,
     reader_definition: str,
     *,
@@ -53,7 +53,7 @@ def lost_fields(
     """
     payloads = payloads or format_of(reader.data_format)
     lost: dict[tuple[str, ...], list[SchemaVersion]] = {}
-    for version in sorted(seen, key=lambda schema_version: schema_version.number):
+    for version in sorted(writers, key=lambda schema_version: schema_version.number):
         if _field_key(reader, version) in reported:
             continue
         fields = tuple(payloads.missing_fields(version.definition, reader_definition))

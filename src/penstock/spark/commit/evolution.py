@@ -59,9 +59,9 @@ class ReaderFields:
     @classmethod
     def from_facts(cls, facts: Mapping[str, Any] | None) -> "ReaderFields":
         """Return what :attr:`facts` gave; no aliases for manifests that have none."""
-        known = facts or {}
+        values = facts or {}
         return cls(
-            version=known.get("version"), aliases={path: tuple(names) for path, names in known.get("aliases", {}).items()}
+            version=values.get("version"), aliases={path: tuple(names) for path, names in values.get("aliases", {}).items()}
         )
 
 

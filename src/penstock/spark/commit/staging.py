@@ -175,9 +175,9 @@ class Stager:
             if staged.reasons.get("UNKNOWN_VERSION"):
                 if present is not None:
                     metrics.passes += 1
-                    known = self._versions.known_of(version_ids(records, plan.writers))
-                    if known:
-                        present = [*present, *known]
+                    versions = self._versions.known_of(version_ids(records, plan.writers))
+                    if versions:
+                        present = [*present, *versions]
                         staged.transformed.release()
                         continue
                 staged, learnt = self._ask_for_unknown(staged, at, metrics)

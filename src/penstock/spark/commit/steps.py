@@ -279,9 +279,9 @@ class BatchCommit(CommitHooks):
         policy, batch, reader = self._pipeline.drift, self._batch, staged.plan.reader
         history = [manifest.facts for manifest in self._ledger.recent(drift.TRAILING)]
         reported = history[0].get("said", ()) if history else ()
-        known = reported if policy.on_missing_field == "warn" else ()
+        ignored = reported if policy.on_missing_field == "warn" else ()
         findings = drift.lost_fields(
-            staged.seen, reader, staged.plan.reader_definition, reported=known, payloads=staged.plan.format
+            staged.seen, reader, staged.plan.reader_definition, reported=ignored, payloads=staged.plan.format
         )
         if staged.rows:
             findings += self._changes.findings(ReaderFields.of(reader))

@@ -32,9 +32,9 @@ def decoded_frames(records: DataFrame, plan: DecodePlan, *, branches: int, zlib:
         some = rows if len(parts) == 1 else rows.filter(~later if number == 0 else mine)
         passes.append(some.withColumn(f"{name}row", plan.format.rows(payloads, part, plan.reader_definition)))
     reason = _reason(records, plan, site, zlib=zlib)
-    done = reduce(DataFrame.unionByName, passes).withColumn(f"{name}reason", reason)
-    done = done.drop(f"{name}payload", f"{name}index", f"{name}flaw")
-    return done if plan.key is None else _with_keys(done, plan.key, plan.key_prefix)
+    decoded = reduce(DataFrame.unionByName, passes).withColumn(f"{name}reason", reason)
+    decoded = decoded.drop(f"{name}payload", f"{name}index", f"{name}flaw")
+    return decoded if plan.key is None else _with_keys(decoded, plan.key, plan.key_prefix)
 
 
 def _with_keys(rows: DataFrame, plan: DecodePlan, prefix: str) -> DataFrame:

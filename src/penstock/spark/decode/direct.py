@@ -57,8 +57,10 @@ class DirectDecode:
         """
         if self._prepared is None:
             self._prepared = self._prepare(records)
-        made = self._prepared
-        return records.observe(counts, *made.counts).select(*made.decoded).filter(made.good).select(*made.shown)
+        prepared = self._prepared
+        return (
+            records.observe(counts, *prepared.counts).select(*prepared.decoded).filter(prepared.good).select(*prepared.shown)
+        )
 
     @staticmethod
     def found(counts: Mapping[str, Any]) -> dict[str, Any]:

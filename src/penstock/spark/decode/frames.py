@@ -151,12 +151,12 @@ def _header_frame(header: Column) -> Column:
 
 def _flaw(frames: Frames, site: FrameSite) -> Column:
     first, size = F.substring(site.column, 1, 1), F.length(site.column)
-    wrong = F.when(size < (_ID_SIZE if frames != "glue" else _GLUE_SIZE), "SHORT_FRAME")
+    flaw = F.when(size < (_ID_SIZE if frames != "glue" else _GLUE_SIZE), "SHORT_FRAME")
     if frames != "glue":
-        wrong = wrong.when(_is(first, _BY_GUID), "SHORT_FRAME")
+        flaw = flaw.when(_is(first, _BY_GUID), "SHORT_FRAME")
     if frames != "confluent":
-        wrong = wrong.when(_is(first, _GLUE), F.when(size < _GLUE_SIZE, "SHORT_FRAME").otherwise("WRONG_COMPRESSION"))
-    return wrong.otherwise("WRONG_HEADER")
+        flaw = flaw.when(_is(first, _GLUE), F.when(size < _GLUE_SIZE, "SHORT_FRAME").otherwise("WRONG_COMPRESSION"))
+    return flaw.otherwise("WRONG_HEADER")
 
 
 def _numbers(prefix: Column, versions: Mapping[bytes, int]) -> Column:

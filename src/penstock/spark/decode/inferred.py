@@ -16,7 +16,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name every Spark prog
 from penstock.errors import DataProblem, NotFound
 from penstock.schema.version import SchemaVersion
 
-__all__ = ["InferredSchema", "Kind", "check_names", "extended", "json_schema", "merged", "read_kind"]
+__all__ = ["InferredSchema", "Shape", "check_names", "extended", "json_schema", "merged", "read_shape"]
 
 _REGISTER = "Register a JSON Schema in which the object has additionalProperties, and name it in decode.schema."
 _MAX_SHAPES = 10_000
@@ -29,15 +29,15 @@ _NOTHING_YET = json.dumps(
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class Shape:
     """A type: void, string, integer, number, boolean, array, object, or ``any`` for a mixture."""
 
     name: str
-    fields: Mapping[str, "Kind"] = field(default_factory=dict)
-    items: "Kind | None" = None
+    fields: Mapping[str, "Shape"] = field(default_factory=dict)
+    items: "Shape | None" = None
 
 
-VOID, ANY = Kind("void"), Kind("any")
+VOID, ANY = Shape("void"), Shape("any")
 
 
 class InferredSchema:
@@ -46,12 +46,12 @@ class InferredSchema:
     def __init__(self, column: str = "value") -> None:
         """``column`` of the records has the documents."""
         self._column = column
-        self._kind = VOID
+        self._type = VOID
         self._number = 0
 
     def versions(self, registry: str, schema: str, *, available_only: bool = True) -> Sequence[SchemaVersion]:  # noqa: ARG002
         """Return the newest version; before the first record, one that no document fits."""
-        definition = json_schema(self._kind) if self._number else _NOTHING_YET
+        definition = json_schema(self._type) if self._number else _NOTHING_YET
         version_id = uuid5(NAMESPACE_URL, definition)
         version = SchemaVersion(
             id=version_id,
@@ -73,7 +73,7 @@ class InferredSchema:
         number = int(str(state.get("number", 0)))
         if number > self._number:
             self._number = number
-            self._kind = _of_schema(json.loads(str(state["definition"])))
+            self._type = _of_schema(json.loads(str(state["definition"])))
 
     def learn(self, records: DataFrame) -> bool:
         """Extend the schema by the documents of ``records`` ; return whether it changed.
@@ -82,40 +82,40 @@ class InferredSchema:
         """
         variant = F.try_parse_json(F.col(self._column).cast("string"))
         shapes = records.select(F.schema_of_variant(variant).alias("shape")).filter("shape like 'OBJECT<%'").distinct()
-        seen = VOID
+        batch_type = VOID
         for row in shapes.limit(_MAX_SHAPES).collect():
-            seen = merged(seen, read_kind(row["shape"]))
+            batch_type = merged(batch_type, read_shape(row["shape"]))
         # What is known stays: the first batch may choose freely, later ones can only add and widen.
-        now = extended(self._kind, seen) if self._number else seen
-        if now == self._kind or not any(kind.name != "void" for kind in now.fields.values()):
+        now = extended(self._type, batch_type) if self._number else batch_type
+        if now == self._type or not any(field_type.name != "void" for field_type in now.fields.values()):
             return False
         check_names(now)
-        self._kind, self._number = now, self._number + 1
+        self._type, self._number = now, self._number + 1
         return True
 
 
-def read_kind(text: str) -> Kind:
+def read_shape(text: str) -> Shape:
     """Return the type that Spark's ``schema_of_variant`` wrote."""
     inferred, _ = _read(text, 0)
     return inferred
 
 
-def _read(text: str, at: int) -> tuple[Kind, int]:
+def _read(text: str, at: int) -> tuple[Shape, int]:
     if text.startswith("ARRAY<", at):
         items, at = _read(text, at + 6)
-        return Kind("array", items=items), at + 1
+        return Shape("array", items=items), at + 1
     if text.startswith("OBJECT<", at):
-        fields: dict[str, Kind] = {}
+        fields: dict[str, Shape] = {}
         at += 7
         while text[at] != ">":
             name, at = _name(text, at + 2 if text.startswith(", ", at) else at)
             fields[name], at = _read(text, at)
-        return Kind("object", fields=fields), at + 1
+        return Shape("object", fields=fields), at + 1
     match = re.compile(r"[A-Z_]+").match(text, at)
     word, at = (match[0], match.end()) if match else ("", at)
     if text.startswith("(", at):
         at = text.index(")", at) + 1
-    return (Kind("number") if word == "DECIMAL" else Kind(_SCALARS.get(word, "any"))), at
+    return (Shape("number") if word == "DECIMAL" else Shape(_SCALARS.get(word, "any"))), at
 
 
 def _name(text: str, at: int) -> tuple[str, int]:
@@ -124,7 +124,7 @@ def _name(text: str, at: int) -> tuple[str, int]:
     return (match[2] if match[1] is None else match[1].replace("``", "`")), match.end()
 
 
-def merged(one: Kind, other: Kind) -> Kind:
+def merged(one: Shape, other: Shape) -> Shape:
     """Return a type for the values of both; ``any`` if no narrower type holds both."""
     if one == other or other.name == "void":
         return one
@@ -132,37 +132,39 @@ def merged(one: Kind, other: Kind) -> Kind:
         return other
     names = {one.name, other.name}
     if names == {"integer", "number"}:
-        return Kind("number")
+        return Shape("number")
     if names == {"object"}:
         every = dict.fromkeys([*one.fields, *other.fields])
-        return Kind("object", {name: merged(one.fields.get(name, VOID), other.fields.get(name, VOID)) for name in every})
+        return Shape("object", {name: merged(one.fields.get(name, VOID), other.fields.get(name, VOID)) for name in every})
     if names == {"array"}:
-        return Kind("array", items=merged(one.items or VOID, other.items or VOID))
+        return Shape("array", items=merged(one.items or VOID, other.items or VOID))
     return ANY
 
 
-def extended(known: Kind, seen: Kind) -> Kind:
-    """Return ``known`` with what ``seen`` adds; where they contradict each other, ``known``."""
-    if known.name == "object" and seen.name == "object":
-        every = dict.fromkeys([*known.fields, *seen.fields])
-        fields = {name: extended(known.fields.get(name, VOID), seen.fields.get(name, VOID)) for name in every}
-        return Kind("object", fields)
-    if known.name == "array" and seen.name == "array":
-        return Kind("array", items=extended(known.items or VOID, seen.items or VOID))
-    if known.name == "integer" and seen.name == "number":
-        return seen
-    return seen if known.name == "void" else known
+def extended(base: Shape, more: Shape) -> Shape:
+    """Return ``base`` with what ``more`` adds; where they contradict each other, ``base``."""
+    if base.name == "object" and more.name == "object":
+        every = dict.fromkeys([*base.fields, *more.fields])
+        fields = {name: extended(base.fields.get(name, VOID), more.fields.get(name, VOID)) for name in every}
+        return Shape("object", fields)
+    if base.name == "array" and more.name == "array":
+        return Shape("array", items=extended(base.items or VOID, more.items or VOID))
+    if base.name == "integer" and more.name == "number":
+        return more
+    return more if base.name == "void" else base
 
 
-def json_schema(data_type: Kind) -> str:
+def json_schema(data_type: Shape) -> str:
     """Return the JSON Schema of documents of this type; fields without a value so far are not in it."""
     return json.dumps({**_schema(data_type), "type": "object"}, separators=(",", ":"))
 
 
-def _schema(data_type: Kind) -> dict[str, object]:
+def _schema(data_type: Shape) -> dict[str, object]:
     match data_type.name:
         case "object":
-            properties = {name: _schema(kind) for name, kind in data_type.fields.items() if _is_typed(kind)}
+            properties = {
+                name: _schema(field_type) for name, field_type in data_type.fields.items() if _is_typed(field_type)
+            }
             return {"type": ["object", "null"], "properties": properties, "additionalProperties": False}
         case "array":
             return {"type": ["array", "null"], "items": _schema(data_type.items or VOID)}
@@ -172,14 +174,14 @@ def _schema(data_type: Kind) -> dict[str, object]:
             return {"type": [name, "null"]}
 
 
-def _is_typed(data_type: Kind) -> bool:
+def _is_typed(data_type: Shape) -> bool:
     """Return whether a column can be made: not for null, ``[]`` and ``{}`` alone."""
     if data_type.name == "object":
-        return any(_is_typed(kind) for kind in data_type.fields.values())
+        return any(_is_typed(field_type) for field_type in data_type.fields.values())
     return data_type.name != "void" and (data_type.items is None or _is_typed(data_type.items))
 
 
-def _of_schema(schema: Mapping[str, object]) -> Kind:
+def _of_schema(schema: Mapping[str, object]) -> Shape:
     names = schema.get("type")
     name = (
         names
@@ -190,13 +192,13 @@ def _of_schema(schema: Mapping[str, object]) -> Kind:
     )
     properties, items = schema.get("properties"), schema.get("items")
     if name == "object" and isinstance(properties, dict):
-        return Kind("object", {key: _of_schema(property_) for key, property_ in properties.items()})
+        return Shape("object", {key: _of_schema(property_) for key, property_ in properties.items()})
     if name == "array" and isinstance(items, dict):
-        return Kind("array", items=_of_schema(items))
-    return Kind(name) if name else ANY
+        return Shape("array", items=_of_schema(items))
+    return Shape(name) if name else ANY
 
 
-def check_names(data_type: Kind, path: str = "") -> None:
+def check_names(data_type: Shape, path: str = "") -> None:
     """Raise :class:`DataProblem` for fields that no table can have."""
     names = [name.lower() for name in data_type.fields]
     if len(names) > _MAX_FIELDS:
@@ -204,7 +206,7 @@ def check_names(data_type: Kind, path: str = "") -> None:
             f"The documents have over {_MAX_FIELDS} different fields{f' in {path}' if path else ''}: too many for a table.",
             remedy=_REGISTER,
         )
-    for name, kind in data_type.fields.items():
+    for name, field_type in data_type.fields.items():
         where = f"{path}.{name}" if path else name
         if _UNFIT.search(name) or not name or names.count(name.lower()) > 1:
             raise DataProblem(
@@ -212,6 +214,6 @@ def check_names(data_type: Kind, path: str = "") -> None:
                 remedy="Names have no space, comma, colon, backtick or angle bracket, and differ by more than case. "
                 + _REGISTER,
             )
-        check_names(kind, where)
-        if kind.items is not None:
-            check_names(kind.items, f"{where}[]")
+        check_names(field_type, where)
+        if field_type.items is not None:
+            check_names(field_type.items, f"{where}[]")

@@ -75,7 +75,7 @@ def _parsed(definition: str) -> AvroSchema:
 def _writers_of_records(reader: AvroSchema, writers: Sequence[AvroSchema]) -> dict[str, list[RecordType]]:
     """Return for each record of ``reader`` (by full name) the writers' records that it is read from, at all its uses."""
     by_name: dict[str, list[RecordType]] = {}
-    seen: set[tuple[str, int, str]] = set()
+    written: set[tuple[str, int, str]] = set()
     todo: list[tuple[AvroType, int, AvroType]] = [(reader.root, index, writer.root) for index, writer in enumerate(writers)]
     while todo:
         ours, index, theirs = todo.pop()
@@ -84,8 +84,8 @@ def _writers_of_records(reader: AvroSchema, writers: Sequence[AvroSchema]) -> di
             match branch:
                 case RecordType():
                     for peer in _peers(branch, choices):
-                        if (branch.name, index, peer.name) not in seen:
-                            seen.add((branch.name, index, peer.name))
+                        if (branch.name, index, peer.name) not in written:
+                            written.add((branch.name, index, peer.name))
                             by_name.setdefault(branch.name, []).append(peer)
                             todo.extend((item.type, index, source.type) for item, source in _read_fields(branch, peer))
                 case ArrayType():
@@ -167,6 +167,6 @@ def _paths(
 def missing_fields(writer: str, reader: str) -> list[str]:
     """Return the fields of ``writer`` that ``reader`` would drop, only the outermost."""
     theirs, ours = field_paths(writer), field_paths(reader)
-    known = set(ours).union(*ours.values()) if ours else set()
-    lost = [path for path in theirs if path not in known]
+    names = set(ours).union(*ours.values()) if ours else set()
+    lost = [path for path in theirs if path not in names]
     return [path for path in lost if not any(path.startswith((f"{other}.", f"{other}[")) for other in lost if other != path)]

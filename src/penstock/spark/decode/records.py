@@ -143,11 +143,11 @@ def _reason(compressed: Column, other: Column | None, *, zlib: bool) -> Column:
     return reason.when(tail.isNull(), "UNDECODABLE").otherwise("TRAILING_BYTES")
 
 
-def version_ids(records: DataFrame, known: Sequence[SchemaVersion] = (), *, limit: int = 1000) -> list[UUID]:
-    """Return the distinct version ids in the frames of ``records``, without ``known``; this reads the source once more."""
+def version_ids(records: DataFrame, versions: Sequence[SchemaVersion] = (), *, limit: int = 1000) -> list[UUID]:
+    """Return the distinct version ids in the frames of ``records``, without those of ``versions``; reads the source."""
     ids = records.filter(_framed()).select(_frame_id().alias("id"))
-    if known:
-        ids = ids.filter(~F.col("id").isin([bytearray(version.id.bytes) for version in known]))
+    if versions:
+        ids = ids.filter(~F.col("id").isin([bytearray(version.id.bytes) for version in versions]))
     return [UUID(bytes=bytes(row.id)) for row in ids.distinct().limit(limit).collect()]
 
 

@@ -144,7 +144,7 @@ class SchemaVersions:
         that is not decoded, or no version.
         """
         if not self._confluent and self._decode.frames == "any" and not self._only_confluent:
-            self._mixed = False  # what looked like a frame of Confluent's was none
+            self._mixed = False  # those records only looked like Confluent's frames
         self._learning = True
         if self._keys is not None:
             self._keys.refresh()
@@ -245,8 +245,8 @@ class SchemaVersions:
         This is for a registry whose list lags. Confluent's ids are not looked up one by one: another subject has them.
         Raises the client's error if it is unavailable.
         """
-        wanted = [id_ for id_ in ids if isinstance(id_, UUID)]
-        for item in [uuid for uuid in wanted if uuid not in self._known][:MAX_LOOKUPS]:
+        version_ids = [id_ for id_ in ids if isinstance(id_, UUID)]
+        for item in [uuid for uuid in version_ids if uuid not in self._known][:MAX_LOOKUPS]:
             if self._only_confluent:
                 break
             try:
@@ -255,7 +255,7 @@ class SchemaVersions:
                 continue
             if version.status == "AVAILABLE" and self._same_schema(version):
                 self._add(version)
-        return [uuid for uuid in wanted if uuid in self._known]
+        return [uuid for uuid in version_ids if uuid in self._known]
 
     def _same_schema(self, version: SchemaVersion) -> bool:
         return (version.registry_name, version.schema_name) == (self._decode.registry, self._decode.schema)
@@ -306,9 +306,9 @@ class SchemaVersions:
         settings = FormatSettings(extra_fields=self._decode.extra_fields, message=self._decode.message)
         self._check_format(reader)
         # Which versions a batch has is known of AWS's frames only.
-        wanted = None if present is None or self._mixed else set(present)
-        made = DecodePlan(
-            writers=tuple(version for version in versions if wanted is None or version.id in wanted),
+        selected = None if present is None or self._mixed else set(present)
+        plan = DecodePlan(
+            writers=tuple(version for version in versions if selected is None or version.id in selected),
             reader=reader,
             reader_definition=format_of(reader.data_format, settings).reader(reader, versions),
             frames=self._decode.frames,
@@ -321,8 +321,8 @@ class SchemaVersions:
             zlib=self._zlib,
         )
         if self._keys is None or not isinstance(self._decode.key, Key):
-            return made
-        return replace(made, key=self._keys.plan(), key_prefix=self._decode.key.prefix)
+            return plan
+        return replace(plan, key=self._keys.plan(), key_prefix=self._decode.key.prefix)
 
     def _check_format(self, reader: SchemaVersion) -> None:
         declared = self._decode.format

@@ -61,12 +61,12 @@ class TableLease:
         for _ in range(_TRIES):
             table = self._catalog.table(database, name)
             parameters = dict(table.get("Parameters", {}))
-            held = parameters.pop(LEASE, None)
-            if held is not None:
-                self._check_owner(held)
+            lease = parameters.pop(LEASE, None)
+            if lease is not None:
+                self._check_owner(lease)
             if value is not None:
                 parameters[LEASE] = value
-            elif held is None:
+            elif lease is None:
                 return
             changed = {**self._table_input(table), "Parameters": parameters}
             try:

@@ -154,10 +154,10 @@ class ParquetCompactor:
 
     def _complete(self) -> list[PartitionReport]:
         """Go on with the compactions that an earlier run left, and delete old files whose grace time is over."""
-        places = {partition.folder: partition for partition in self._partitions.all()}
+        partitions = {partition.folder: partition for partition in self._partitions.all()}
         reports = []
         for last in self._journal.all():
-            partition = places.get(last.partition)
+            partition = partitions.get(last.partition)
             if last.state == "deleted" or partition is None:
                 continue
             report = PartitionReport(
@@ -167,9 +167,9 @@ class ParquetCompactor:
                 files_before=len(last.inputs),
                 bytes_before=sum(last.inputs.values()),
             )
-            done = self._go_on(last, partition)
-            if done.state != last.state:
-                reports.append(self._report(done, report))
+            after = self._go_on(last, partition)
+            if after.state != last.state:
+                reports.append(self._report(after, report))
         return reports
 
     def _go_on(self, compaction: Compaction, partition: PartitionPlace) -> Compaction:

@@ -77,13 +77,13 @@ def _files() -> Iterator[tuple[Path, str]]:
 
 
 def _distributions() -> list[Distribution]:
-    todo, seen, packages = [("penstock", "spark")], set[tuple[str, str]](), dict[str, Distribution]()
+    todo, visited, packages = [("penstock", "spark")], set[tuple[str, str]](), dict[str, Distribution]()
     while todo:
         name, extra = todo.pop()
         name = canonicalize_name(name)
-        if (name, extra) in seen or name in _OF_THE_CLUSTER:
+        if (name, extra) in visited or name in _OF_THE_CLUSTER:
             continue
-        seen.add((name, extra))
+        visited.add((name, extra))
         try:
             package = distribution(name)
         except PackageNotFoundError:  # for another platform or Python

@@ -95,22 +95,22 @@ class SparkHost:
         dead JVM ended for good have :class:`JvmDied` as their error.
         """
         outcomes: dict[str, Outcome] = {}
-        left, deaths = list(jobs), 0
-        while left:
+        jobs_left, deaths = list(jobs), 0
+        while jobs_left:
             before = [job.committed() for job in jobs]
             try:
-                ended, died = self._in_one_jvm(left)
+                ended, died = self._in_one_jvm(jobs_left)
             except EnvironmentProblem as error:
                 if not deaths:
                     raise
                 # A JVM that is started again may die, or lack memory, before it runs.
                 ended, died = [], Death(error.message, None)
             outcomes |= {outcome.job: outcome for outcome in ended}
-            left = [job for job in left if job.name not in outcomes]
-            if died is None or not left:
+            jobs_left = [job for job in jobs_left if job.name not in outcomes]
+            if died is None or not jobs_left:
                 break
             deaths = 1 if [job.committed() for job in jobs] != before else deaths + 1
-            if not self._goes_on(died, deaths, left, outcomes):
+            if not self._goes_on(died, deaths, jobs_left, outcomes):
                 break
         return [outcomes[job.name] for job in jobs]
 

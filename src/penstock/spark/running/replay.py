@@ -156,7 +156,7 @@ def _identity() -> Column:
 
 def _records(letters: DataFrame) -> DataFrame:
     """Return the letters as records of a source."""
-    taken = {"timestamp": F.col("kafka_timestamp")}
+    columns = {"timestamp": F.col("kafka_timestamp")}
     names = [*RECORD_COLUMNS, *OPTIONAL_COLUMNS]
     attempt = F.coalesce(F.col("attempt"), F.lit(0)).alias("attempt")
-    return letters.select(*(taken.get(name, F.col(name)).alias(name) for name in names), attempt)
+    return letters.select(*(columns.get(name, F.col(name)).alias(name) for name in names), attempt)

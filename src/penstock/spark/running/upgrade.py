@@ -23,10 +23,10 @@ def check_upgrade(files: FileSystem, pipeline: Pipeline) -> list[Change]:
     if ledger.current_query() is None:
         _check_new(files, pipeline)
         return []
-    kept = ledger.declared()
-    if kept is None:  # of a release that did not keep it
+    declared = ledger.declared()
+    if declared is None:  # of a release that did not keep it
         return []
-    differences = changes(json.loads(kept), identity(pipeline))
+    differences = changes(json.loads(declared), identity(pipeline))
     ending = [change for change in differences if not change.resumes]
     if ending:
         sentences = (

@@ -150,8 +150,8 @@ def _ordering(rows: DataFrame, name: str, sink: SinkSettings) -> Column:
     raise InvalidInput(f"Sink {sink.name}: 'order_by' names '{name}', which the rows do not have.")
 
 
-def _require(names: Sequence[str], wanted: Sequence[str], sink: SinkSettings, what: str) -> None:
-    if missing := [name for name in wanted if name not in names]:
+def _require(names: Sequence[str], columns: Sequence[str], sink: SinkSettings, what: str) -> None:
+    if missing := [name for name in columns if name not in names]:
         raise InvalidInput(
             f"Sink {sink.name}: the rows lack {what}: {', '.join(missing)}.",
             remedy=f"The rows have: {', '.join(names)}.",

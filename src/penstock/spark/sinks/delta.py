@@ -100,8 +100,8 @@ class DeltaWriter:
     def _publish(self, session: SparkSession, batch: SinkBatch) -> Published:
         self._create(session, batch.columns)
         before = self._log(session)
-        done = before.transactions().get(batch.marker)
-        if done.isDefined() and int(done.get()) >= batch.number:
+        version = before.transactions().get(batch.marker)
+        if version.isDefined() and int(version.get()) >= batch.number:
             self._tell(before)  # a kill may have come before
             return Published(rows=batch.count, replayed=True)
         self._write(session, batch)

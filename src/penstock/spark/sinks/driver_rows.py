@@ -20,13 +20,13 @@ def rows_on_driver(rows: DataFrame, count: int, *, at_once: int) -> Iterator[Any
     return (rows.repartition(tasks) if tasks > 1 else rows.coalesce(1)).toLocalIterator(prefetchPartitions=True)
 
 
-def check_all_rows(sink: str, received: int, wanted: int, *, outcome: str = "") -> None:
+def check_all_rows(sink: str, received: int, expected: int, *, outcome: str = "") -> None:
     """Raise :class:`EnvironmentProblem`, which is retried, unless Spark gave the ``sink`` all rows.
 
     ``outcome`` says what became of those that it gave.
     """
-    if received != wanted:
+    if received != expected:
         raise EnvironmentProblem(
-            f"Sink {sink}: Spark gave {received:,} of {wanted:,} rows{f'; {outcome}' if outcome else ''}.",
+            f"Sink {sink}: Spark gave {received:,} of {expected:,} rows{f'; {outcome}' if outcome else ''}.",
             remedy="The batch is retried with the same rows.",
         )

@@ -17,12 +17,12 @@ def message_writer(files: Sequence[bytes], message: str, head: bytes) -> Callabl
 
     ``files`` are serialized FileDescriptorProtos, each behind what it imports. Raises ValueError for JSON that does not fit.
     """
-    made: list[Callable[[str | None], bytes | None]] = []
+    writers: list[Callable[[str | None], bytes | None]] = []
 
     def write(texts: pa.Array) -> pa.Array:
-        if not made:
-            made.append(_writer(files, message, head))
-        return pa.array((made[0](text) for text in texts.to_pylist()), pa.binary())
+        if not writers:
+            writers.append(_writer(files, message, head))
+        return pa.array((writers[0](text) for text in texts.to_pylist()), pa.binary())
 
     return write
 

@@ -149,14 +149,14 @@ class ValueSchemas:
         return f":.{declared.context}:{name}" if declared.context else name
 
     def _of_registry(self) -> ValueSchema:
-        wanted = self._encoding
-        if wanted.version is None:
-            version = self._client.latest(wanted.registry, wanted.schema)
+        encoding = self._encoding
+        if encoding.version is None:
+            version = self._client.latest(encoding.registry, encoding.schema)
         else:
-            numbered = dict(self._client.numbers(wanted.registry, wanted.schema))
-            if wanted.version not in numbered:
-                raise NotFound(f"{wanted.name[0].upper()}{wanted.name[1:]} has no AVAILABLE version {wanted.version}.")
-            version = self._client.version(numbered[wanted.version])
+            numbered = dict(self._client.numbers(encoding.registry, encoding.schema))
+            if encoding.version not in numbered:
+                raise NotFound(f"{encoding.name[0].upper()}{encoding.name[1:]} has no AVAILABLE version {encoding.version}.")
+            version = self._client.version(numbered[encoding.version])
         self._check(version.data_format)
         return self._value_schema(version.definition, header(version.id))
 
@@ -188,14 +188,14 @@ class ValueSchemas:
             )
 
     def _register(self, definition: str) -> ValueSchema:
-        wanted = self._encoding
-        if wanted.frame == "confluent":
+        encoding = self._encoding
+        if encoding.frame == "confluent":
             schema_id, _ = self._confluent.register(self._subject, definition)
             return ValueSchema(definition=definition, head=prefix(schema_id))
         try:
-            version_id, status = self._client.register_version(wanted.registry, wanted.schema, definition)
+            version_id, status = self._client.register_version(encoding.registry, encoding.schema, definition)
         except NotFound:
-            version_id, status = self._client.create_schema(wanted.registry, wanted.schema, definition)
+            version_id, status = self._client.create_schema(encoding.registry, encoding.schema, definition)
         return ValueSchema(definition=definition, head=header(self._available(version_id, status)))
 
     def _available(self, version_id: UUID, status: str) -> UUID:

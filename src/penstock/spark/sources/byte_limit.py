@@ -40,9 +40,9 @@ class RecordEstimate:
         if not records or not size:
             return
         mean = size / records
-        known = self._record_bytes
+        before = self._record_bytes
         # Where records grow, the next batch follows at once, so that it does not exceed the limit twice.
-        self._record_bytes = mean if known is None or mean > known else _WEIGHT * mean + (1 - _WEIGHT) * known
+        self._record_bytes = mean if before is None or mean > before else _WEIGHT * mean + (1 - _WEIGHT) * before
 
 
 class ByteLimit:

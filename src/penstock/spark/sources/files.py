@@ -121,6 +121,6 @@ def _records(files: DataFrame, **columns: Column) -> DataFrame:
     available["topic"] = F.coalesce(columns.get("topic", F.lit(None)), F.col("_metadata.file_path"))
     # Spark plans a batch once, with a seed for its UUIDs, so that they are the same in all reads of the batch.
     available["sequence"] = F.when(available["offset"].isNull(), F.expr("uuid()"))
-    kinds = {**RECORD_COLUMNS, **OPTIONAL_COLUMNS}
+    types = {**RECORD_COLUMNS, **OPTIONAL_COLUMNS}
     names = [*RECORD_COLUMNS, "sequence", *(["headers"] if "headers" in columns else [])]
-    return files.select(*(available[name].cast(kinds[name]).alias(name) for name in names))
+    return files.select(*(available[name].cast(types[name]).alias(name) for name in names))

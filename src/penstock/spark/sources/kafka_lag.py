@@ -70,9 +70,9 @@ class KafkaLag:
     def _age(self, where: tuple[str, int], read: Mapping[tuple[str, int], int], behind: int, now: float) -> float | None:
         if not behind:
             return 0.0
-        known = self._oldest.get(where)
+        oldest = self._oldest.get(where)
         # What was read past since the measurement makes it void.
-        return round(max(0.0, now - known[1]), 3) if known is not None and known[0] == read[where] else None
+        return round(max(0.0, now - oldest[1]), 3) if oldest is not None and oldest[0] == read[where] else None
 
     def _ends(self, read: Mapping[tuple[str, int], int]) -> dict[tuple[str, int], int]:
         if self._consumer is None:
@@ -80,11 +80,11 @@ class KafkaLag:
         if not self._partitions.keys() >= read.keys():
             make = self._jvm.org.apache.kafka.common.TopicPartition
             self._partitions |= {where: make(*where) for where in read if where not in self._partitions}
-        wanted = self._jvm.java.util.ArrayList()
+        partitions = self._jvm.java.util.ArrayList()
         for where in read:
-            wanted.add(self._partitions[where])
+            partitions.add(self._partitions[where])
         # One call for the whole map: {orders-0=120, orders-1=98}.
-        text = self._consumer.endOffsets(wanted).toString()
+        text = self._consumer.endOffsets(partitions).toString()
         return {(topic, int(part)): int(offset) for topic, part, offset in _END.findall(text)}
 
     def _measure_ages(self, read: Mapping[tuple[str, int], int], behind: Mapping[tuple[str, int], int], now: float) -> None:
@@ -100,14 +100,14 @@ class KafkaLag:
         self._consumer.assign(partitions)
         for where in stale:
             self._consumer.seek(self._partitions[where], read[where])
-        deadline, left = time.monotonic() + _POLL_MS / 1000, set(stale)
-        while left and time.monotonic() < deadline:
+        deadline, waiting = time.monotonic() + _POLL_MS / 1000, set(stale)
+        while waiting and time.monotonic() < deadline:
             polled = self._consumer.poll(self._jvm.java.time.Duration.ofMillis(_POLL_MS // 5))
-            for where in list(left):
+            for where in list(waiting):
                 records = polled.records(self._partitions[where])
                 if not records.isEmpty():
                     self._oldest[where] = (read[where], records.get(0).timestamp() / 1000)
-                    left.discard(where)
+                    waiting.discard(where)
 
     def _open(self) -> Any:
         settings = self._jvm.java.util.HashMap()

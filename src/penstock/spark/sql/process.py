@@ -136,8 +136,8 @@ class _Service:
         except Exception as error:  # noqa: BLE001 every failure is one of the query, and its owner gets it
             jvm = Jvm.current()
             # What is no error of Spark's own may be that of a JVM whose end is not known yet.
-            known = isinstance(error, PySparkException | TooLarge | InterruptedError)
-            died = jvm.exit(patience=0.0 if known else _PATIENCE) if jvm is not None else None
+            expected = isinstance(error, PySparkException | TooLarge | InterruptedError)
+            died = jvm.exit(patience=0.0 if expected else _PATIENCE) if jvm is not None else None
             code, message = failure(error) if died is None else loss(died)
             answer = Failed(number=request.number, code=code, message=printable(message), ending=died is not None)
         with self._lock:

@@ -19,18 +19,18 @@ def make_views(session: SparkSession, reads: Sequence[Read]) -> None:
     _make(session, reads, {})
 
 
-def _make(session: SparkSession, reads: Sequence[Read], known: dict[tuple[object, ...], str]) -> None:
+def _make(session: SparkSession, reads: Sequence[Read], names: dict[tuple[object, ...], str]) -> None:
     for read in reads:
         view = _PREFIX + read.view
         # Spark 4.1 confuses the columns of two views that read one Iceberg table, unless one is a view of the other.
         same = (read.metadata, read.snapshot, str(read.columns)) if isinstance(read, IcebergRead) else None
-        if same is not None and same in known:
-            session.sql(f"CREATE OR REPLACE TEMPORARY VIEW {_quoted(view)} AS SELECT * FROM {_quoted(known[same])}")  # noqa: S608 quoted names
+        if same is not None and same in names:
+            session.sql(f"CREATE OR REPLACE TEMPORARY VIEW {_quoted(view)} AS SELECT * FROM {_quoted(names[same])}")  # noqa: S608 quoted names
             continue
         if same is not None:
-            known[same] = view
+            names[same] = view
         if isinstance(read, QueryRead):
-            _make(session, read.reads, known)
+            _make(session, read.reads, names)
             frame = _query(session, read)
         else:
             frame = _iceberg(session, read) if isinstance(read, IcebergRead) else _parquet(session, read)

@@ -176,9 +176,9 @@ class CatalogTable:
             self._client.create_table(self._target.database, self._definition(data, columns))
             return
         self._check_same_kind(table)
-        known = table["StorageDescriptor"].get("Columns", ())
-        extended = _extended(known, data)
-        if extended != list(known):
+        present = table["StorageDescriptor"].get("Columns", ())
+        extended = _extended(present, data)
+        if extended != list(present):
             changed = self._table_input(table)
             changed["StorageDescriptor"] = {**table["StorageDescriptor"], "Columns": extended}
             self._client.update_table(self._target.database, changed, version_id=table.get("VersionId"))
@@ -219,17 +219,17 @@ class CatalogTable:
         }
 
 
-def _extended(known: Sequence[Mapping[str, Any]], data: Mapping[str, str]) -> list[dict[str, Any]]:
+def _extended(present: Sequence[Mapping[str, Any]], data: Mapping[str, str]) -> list[dict[str, Any]]:
     """Return the table's columns with types that hold ``data``'s, and then the columns that it lacks.
 
     A type that Spark does not have stays, as does one whose meaning is the same.
     """
     columns = []
-    for column in known:
+    for column in present:
         theirs, ours = column.get("Type", "string"), data.get(column["Name"].lower())
         type_name = theirs if ours is None or ours.lower() == theirs.lower() else _wider(theirs, ours)
         columns.append({**column, "Type": type_name} if type_name != theirs else dict(column))
-    names = {column["Name"].lower() for column in known}
+    names = {column["Name"].lower() for column in present}
     return [*columns, *({"Name": name, "Type": type_name} for name, type_name in data.items() if name not in names)]
 
 

@@ -75,22 +75,22 @@ def changes(table: StructType, batch: StructType, aliases: Mapping[str, Collecti
 def _fields(
     path: Path, avro: str, table: StructType, batch: StructType, aliases: Mapping[str, Collection[str]]
 ) -> Iterator[Change]:
-    known = {field.name.lower(): field for field in table.fields}
+    own = {field.name.lower(): field for field in table.fields}
     names = {field.name.lower() for field in batch.fields}
     used: set[str] = set()
     for field in batch.fields:
         here, inside = (*path, field.name), f"{avro}.{field.name}" if avro else field.name
-        peer = known.get(field.name.lower())
+        peer = own.get(field.name.lower())
         if peer is None:
             earlier = [alias.rpartition(".")[2].lower() for alias in aliases.get(inside, ())]
-            peer = next((known[name] for name in earlier if name in known and name not in names | used), None)
+            peer = next((own[name] for name in earlier if name in own and name not in names | used), None)
             if peer is None:
                 yield AddColumn(path=here, type=field.dataType)
                 continue
             yield RenameColumn(old=(*path, peer.name), new=here)
         used.add(peer.name.lower())
         yield from _types(here, inside, peer.dataType, field.dataType, aliases)
-    for name, peer in known.items():
+    for name, peer in own.items():
         if name not in names | used and not peer.nullable:
             reason = "the batch lacks it, and the table requires it"
             yield Incompatible(path=(*path, peer.name), old=peer.dataType, new=None, reason=reason)

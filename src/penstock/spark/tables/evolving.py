@@ -73,15 +73,15 @@ def plan(
     columns = table.table()
     if columns is None:
         return EvolutionPlan()
-    taken: list[Change] = []
+    accepted: list[Change] = []
     refused: list[Refusal] = []
     for change in changes(columns, batch, aliases):
         refusal = _refusal(change, table, evolution, version)
         if refusal is None:
-            taken.append(change)
+            accepted.append(change)
         else:
             refused.append(refusal)
-    return EvolutionPlan(changes=tuple(taken), refusals=tuple(refused))
+    return EvolutionPlan(changes=tuple(accepted), refusals=tuple(refused))
 
 
 def _refusal(change: Change, table: TableView, evolution: Evolution, version: int | None) -> Refusal | None:
@@ -112,12 +112,12 @@ def _sentence(change: Change, table: str, version: int | None) -> str:
             type_name = change.type.simpleString()
             return f"{by} has field '{dotted(change.path)}' ({type_name}), which table {table} lacks"
         case WidenType():
-            kinds = f"{change.old.simpleString()} to {change.new.simpleString()}"
-            return f"{by} widens field '{dotted(change.path)}' of table {table} from {kinds}"
+            types = f"{change.old.simpleString()} to {change.new.simpleString()}"
+            return f"{by} widens field '{dotted(change.path)}' of table {table} from {types}"
         case RenameColumn():
             return f"{by} renames field '{dotted(change.old)}' of table {table} to '{dotted(change.new)}'"
         case Incompatible():
             if change.new is None:
                 return f"{by} lacks field '{dotted(change.path)}' of table {table}"
-            kinds = f"{change.new.simpleString()}, and {change.old.simpleString()} in table {table}"
-            return f"field '{dotted(change.path)}' of {by} is {kinds}"
+            types = f"{change.new.simpleString()}, and {change.old.simpleString()} in table {table}"
+            return f"field '{dotted(change.path)}' of {by} is {types}"

@@ -106,11 +106,11 @@ def _named_type(path: Path, data_type: DataType, names: Mapping[Path, str]) -> D
 
 def under_table_names(rows: DataFrame, changes: Iterable[Change]) -> DataFrame:
     """Return ``rows`` with the table's names for renamed fields, also inside structs, arrays and maps."""
-    wanted = with_table_names(rows.schema, changes)
-    if wanted == rows.schema:
+    target = with_table_names(rows.schema, changes)
+    if target == rows.schema:
         return rows
     columns = []
-    for have, want in zip(rows.schema.fields, wanted.fields, strict=True):
+    for have, want in zip(rows.schema.fields, target.fields, strict=True):
         column = F.col(quoted(have.name))
         columns.append((column if have.dataType == want.dataType else column.cast(want.dataType)).alias(want.name))
     return rows.select(*columns)

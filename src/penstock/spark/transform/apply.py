@@ -133,19 +133,19 @@ class Transformer:
         transform = self._transform
         if transform.mask is not None:
             records = masked(records, self._actions(context.reader), self._key)
-        done = Transformed(rows=records, where=f"batch {context.batch} of {context.pipeline}", _transform=transform)
+        transformed = Transformed(rows=records, where=f"batch {context.batch} of {context.pipeline}", _transform=transform)
         late: list[DataFrame] = []
         try:
-            rows = self._steps(records, context, done, late)
+            rows = self._steps(records, context, transformed, late)
             if transform.sql:
                 rows = records.sparkSession.sql(self._tables.bound(records.sparkSession, transform.sql))
             for name, expression in transform.columns.items():
                 rows = rows.withColumn(name, F.expr(expression))
-            self._expect(rows, done, late)
+            self._expect(rows, transformed, late)
         except BaseException:
-            done.release()
+            transformed.release()
             raise
-        return done
+        return transformed
 
     def _actions(self, reader: SchemaVersion | None) -> Mapping[str, Any]:
         mask = self._transform.mask
@@ -154,7 +154,9 @@ class Transformer:
             self._paths = (reader, dict(masked_paths(mask, {} if reader is None else field_tags(reader))))
         return self._paths[1]
 
-    def _steps(self, records: DataFrame, context: TransformContext, done: Transformed, late: list[DataFrame]) -> DataFrame:
+    def _steps(
+        self, records: DataFrame, context: TransformContext, transformed: Transformed, late: list[DataFrame]
+    ) -> DataFrame:
         """Run the steps; each makes a view of its name. Returns the last one's rows."""
         spark = records.sparkSession
         if self._transform.sql or self._transform.steps:
@@ -169,7 +171,7 @@ class Transformer:
                 case PythonStep():
                     rows = self._call(step, input_rows, context)
                 case DeduplicateStep() | WindowStep():
-                    rows = self._stateful(step, input_rows, before, done, late)
+                    rows = self._stateful(step, input_rows, before, transformed, late)
             rows.createOrReplaceTempView(step.name)
             views[step.name] = rows
         return rows
@@ -201,55 +203,55 @@ class Transformer:
         step: DeduplicateStep | WindowStep,
         rows: DataFrame,
         states: Mapping[str, Any],
-        done: Transformed,
+        transformed: Transformed,
         late: list[DataFrame],
     ) -> DataFrame:
         spark = rows.sparkSession
-        known = states.get(step.name)
-        before = None if known is None else known["watermark"]
+        earlier = states.get(step.name)
+        before = None if earlier is None else earlier["watermark"]
         state = None
-        if known is not None:
-            reader = spark.read.schema(StructType.fromJson(known["schema"]))
-            state = reader.parquet(known["folder"])
+        if earlier is not None:
+            reader = spark.read.schema(StructType.fromJson(earlier["schema"]))
+            state = reader.parquet(earlier["folder"])
         # Read by several actions, which must see the same rows: the watermark, what comes out, the state.
-        rows = _keep(rows, done)
+        rows = _keep(rows, transformed)
         after = later_watermark(rows, step, before)
         function: Any = deduplicate if isinstance(step, DeduplicateStep) else windows
         stepped = function(state, rows, step, before=before, after=after)
         if step.late == "dead-letter":
             message = F.lit(f"Step {step.name}: the row's {step.time} is null, or more than {step.watermark} late.")
             late.append(_identified(stepped.late, F.lit("LATE"), message, f"Step {step.name} with late: dead-letter"))
-        done._states[step.name] = (stepped.state, after)
-        return _keep(stepped.rows, done) if isinstance(step, DeduplicateStep) else stepped.rows
+        transformed._states[step.name] = (stepped.state, after)
+        return _keep(stepped.rows, transformed) if isinstance(step, DeduplicateStep) else stepped.rows
 
-    def _expect(self, rows: DataFrame, done: Transformed, late: list[DataFrame]) -> None:
+    def _expect(self, rows: DataFrame, transformed: Transformed, late: list[DataFrame]) -> None:
         expect = self._transform.expect
         if expect:
-            done._counts = Observation()
-            rows = expectations.observed(rows, expect, done._counts)
+            transformed._counts = Observation()
+            rows = expectations.observed(rows, expect, transformed._counts)
         if any(expectation.on_failure == "quarantine" for expectation in expect):
             # Good and bad rows are read by two actions, which must agree also where a predicate is not deterministic.
-            flagged = _keep(expectations.flagged(rows, expect), done)
+            flagged = _keep(expectations.flagged(rows, expect), transformed)
             rows = flagged.filter(F.col(FLAG).isNull()).drop(FLAG)
             message = F.concat(F.lit("The row fails the expectation "), F.col(FLAG), F.lit("."))
             bad = flagged.filter(F.col(FLAG).isNotNull())
             late.append(_identified(bad, F.lit("EXPECTATION"), message, "An expectation with on_failure: quarantine"))
-        done.rows = rows
+        transformed.rows = rows
         for data_frame in late:
-            quarantined = done.quarantined
-            done.quarantined = (
+            quarantined = transformed.quarantined
+            transformed.quarantined = (
                 data_frame if quarantined is None else quarantined.unionByName(data_frame, allowMissingColumns=True)
             )
-        if done.quarantined is not None:
+        if transformed.quarantined is not None:
             # A record that several steps or expectations reject is one dead letter.
-            names = [name for name in QUARANTINE if name in done.quarantined.columns]
-            done.quarantined = done.quarantined.dropDuplicates(names)
+            names = [name for name in QUARANTINE if name in transformed.quarantined.columns]
+            transformed.quarantined = transformed.quarantined.dropDuplicates(names)
 
 
-def _keep(rows: DataFrame, done: Transformed) -> DataFrame:
-    kept = rows.persist(StorageLevel.MEMORY_AND_DISK)
-    done._kept.append(kept)
-    return kept
+def _keep(rows: DataFrame, transformed: Transformed) -> DataFrame:
+    persisted = rows.persist(StorageLevel.MEMORY_AND_DISK)
+    transformed._kept.append(persisted)
+    return persisted
 
 
 def _identified(bad: DataFrame, reason: Any, message: Any, what: str) -> DataFrame:

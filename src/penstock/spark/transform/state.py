@@ -83,14 +83,14 @@ def deduplicate(
     first = Window.partitionBy(*step.keys).orderBy(*order)
     fresh = in_time.withColumn("_rank", F.row_number().over(first)).filter("_rank = 1").drop("_rank")
     if state is not None:
-        known = state.select(*(F.col(key).alias(f"_known_{key}") for key in step.keys))
+        stored = state.select(*(F.col(key).alias(f"_known_{key}") for key in step.keys))
         same = [F.col(key).eqNullSafe(F.col(f"_known_{key}")) for key in step.keys]
-        fresh = fresh.join(known, _all(same), "left_anti")
-    seen = fresh.select(*step.keys, (time + F.expr(f"INTERVAL '{step.watermark}'")).alias(_EXPIRES))
-    kept = seen if state is None else state.select(*step.keys, _EXPIRES).unionByName(seen)
+        fresh = fresh.join(stored, _all(same), "left_anti")
+    expiring = fresh.select(*step.keys, (time + F.expr(f"INTERVAL '{step.watermark}'")).alias(_EXPIRES))
+    next_state = expiring if state is None else state.select(*step.keys, _EXPIRES).unionByName(expiring)
     if after is not None:
-        kept = kept.filter(F.col(_EXPIRES) >= F.timestamp_micros(F.lit(after)))
-    return Stepped(rows=fresh, state=kept, late=late)
+        next_state = next_state.filter(F.col(_EXPIRES) >= F.timestamp_micros(F.lit(after)))
+    return Stepped(rows=fresh, state=next_state, late=late)
 
 
 def _all(conditions: Sequence[Column]) -> Column:

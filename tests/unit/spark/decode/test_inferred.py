@@ -6,14 +6,14 @@ import pytest
 
 from penstock.errors import DataProblem
 from penstock.spark.decode.formats.json import document_shape
-from penstock.spark.decode.inferred import InferredSchema, Kind, check_names, extended, json_schema, merged, read_kind
+from penstock.spark.decode.inferred import InferredSchema, Shape, check_names, extended, json_schema, merged, read_shape
 from penstock.types.hive import render
 
 
 def hive(*shapes: str) -> str:
-    kind = Kind("void")
+    kind = Shape("void")
     for shape in shapes:
-        kind = merged(kind, read_kind(shape))
+        kind = merged(kind, read_shape(shape))
     return render(document_shape(json_schema(kind)).type)
 
 
@@ -32,7 +32,7 @@ def hive(*shapes: str) -> str:
 )
 def test_the_types_of_documents_become_columns(shapes: list[str], columns: str | None) -> None:
     if columns is None:
-        assert read_kind(shapes[0]).fields["c`d"].fields["e>f"] == Kind("string")
+        assert read_shape(shapes[0]).fields["c`d"].fields["e>f"] == Shape("string")
     else:
         assert hive(*shapes) == columns
 
@@ -51,11 +51,11 @@ def test_the_types_of_documents_become_columns(shapes: list[str], columns: str |
     ],
 )
 def test_a_known_type_is_kept_or_widened(known: str, seen: str, now: str) -> None:
-    assert render(document_shape(json_schema(extended(read_kind(known), read_kind(seen)))).type) == now
+    assert render(document_shape(json_schema(extended(read_shape(known), read_shape(seen)))).type) == now
 
 
 def test_a_later_run_goes_on_with_the_last_definition() -> None:
-    first = json_schema(read_kind("OBJECT<a: ARRAY<OBJECT<b: DOUBLE>>, c: ARRAY<VARIANT>>"))
+    first = json_schema(read_shape("OBJECT<a: ARRAY<OBJECT<b: DOUBLE>>, c: ARRAY<VARIANT>>"))
     schema = InferredSchema()
     schema.recall({"number": 3, "definition": first})
     schema.recall({})
@@ -68,4 +68,4 @@ def test_a_later_run_goes_on_with_the_last_definition() -> None:
 )
 def test_names_that_no_column_can_have_are_refused(shape: str) -> None:
     with pytest.raises(DataProblem, match="no column can be named after"):
-        check_names(read_kind(shape))
+        check_names(read_shape(shape))

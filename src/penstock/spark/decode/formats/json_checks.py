@@ -82,8 +82,8 @@ def _type(shape: JsonShape) -> str:
 def _object(shape: JsonShape) -> str:
     """Members in any order, as each name occurs once; others have no value, unless the object is open."""
     choices = [f"{_shown(item.name)}: (?:{_type(item.shape)})" for item in shape.members]
-    known = "|".join(f"{_shown(item.name)}: " for item in shape.members)
-    choices.append(f"(?!{known}){_KEY}: (?:{_NO_VALUE if shape.closed else _any()})")
+    members = "|".join(f"{_shown(item.name)}: " for item in shape.members)
+    choices.append(f"(?!{members}){_KEY}: (?:{_NO_VALUE if shape.closed else _any()})")
     return f"OBJECT<(?:(?:{'|'.join(choices)})(?:, |(?=>)))*+>|VOID"
 
 

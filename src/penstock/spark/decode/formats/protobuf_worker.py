@@ -44,14 +44,14 @@ class MessageTask:
 
 def message_function(task: MessageTask) -> Callable[[pa.Array, pa.Array, pa.Array], pa.Array]:
     """Return the function of payloads, versions and forms of message index to the struct of each payload."""
-    made: list[_Parser] = []
+    parsers: list[_Parser] = []
 
     def decode(payloads: pa.Array, versions: pa.Array, forms: pa.Array) -> pa.Array:
-        if not made:
-            made.append(_parser(task))
-        parse = made[0].parse
+        if not parsers:
+            parsers.append(_parser(task))
+        parse = parsers[0].parse
         rows = zip(payloads.to_pylist(), versions.to_pylist(), forms.to_pylist(), strict=True)
-        return _result([parse(*row) for row in rows], task, made[0].descriptor)
+        return _result([parse(*row) for row in rows], task, parsers[0].descriptor)
 
     return decode
 
@@ -104,8 +104,8 @@ class _Parser:
         pending = [message]
         while pending:
             part = pending.pop()
-            known = part.DESCRIPTOR.fields_by_number
-            if any(item.field_number in known for item in self._unknown(part)):
+            fields = part.DESCRIPTOR.fields_by_number
+            if any(item.field_number in fields for item in self._unknown(part)):
                 return True
             for field, value in part.ListFields():
                 if _is_map(field):

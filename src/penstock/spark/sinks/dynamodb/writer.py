@@ -125,8 +125,8 @@ class DynamoDbWriter:
             written = self._write_all(writes, lambda group: self._conditional(group[0], conditions), size=1)
         else:
             written = self._write_all(writes, self._batch, size=_PER_REQUEST)
-        wanted = ready.count() if deletes else batch.count
-        check_all_rows(sink.name, read.count, wanted)
+        expected = ready.count() if deletes else batch.count
+        check_all_rows(sink.name, read.count, expected)
         return Published(rows=written)
 
     def load(self, rows: DataFrame) -> int:
@@ -250,14 +250,14 @@ def write_batch(
 
     Raises :class:`EnvironmentProblem` if some are still unprocessed at the end. ``sleep`` replaces ``time.sleep``.
     """
-    left = list(requests)
+    remaining = list(requests)
 
     def send() -> None:
-        answer = client.batch_write_item(RequestItems={table: left})
-        left[:] = answer.get("UnprocessedItems", {}).get(table, [])
-        if left:
+        answer = client.batch_write_item(RequestItems={table: remaining})
+        remaining[:] = answer.get("UnprocessedItems", {}).get(table, [])
+        if remaining:
             raise EnvironmentProblem(
-                f"DynamoDB table {table} left {len(left)} of {len(requests)} writes unprocessed.",
+                f"DynamoDB table {table} left {len(remaining)} of {len(requests)} writes unprocessed.",
                 remedy="Give the table more write capacity, or the sink fewer threads.",
             )
 

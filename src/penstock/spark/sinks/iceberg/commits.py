@@ -71,8 +71,8 @@ class BatchBranch:
         marker = self._table.properties().get(property_name(self._batch.pipeline, self._batch.sink))
         if marker is not None and marker.split(" ")[0] == self._batch.query:
             _, number, snapshot = marker.split(" ")
-            gone = self._table.snapshot(int(snapshot)) is None
-            if gone or ancestors.have(int(snapshot)):
+            expired = self._table.snapshot(int(snapshot)) is None
+            if expired or ancestors.have(int(snapshot)):
                 return snapshot if int(number) >= self._batch.number else None
         return ancestors.with_batch(self._batch)
 

@@ -150,8 +150,8 @@ class JdbcWriter:
             sink, secret = self._sink, self._sink.secret
             if sink.connection is not None:
                 connection = self._fetch_connection(sink.connection)
-                address, kept = glue_address(connection.name, connection.type, connection.properties)
-                secret = secret or (None if sink.username else kept)
+                address, secret_name = glue_address(connection.name, connection.type, connection.properties)
+                secret = secret or (None if sink.username else secret_name)
             else:
                 address = parse_jdbc_url(sink.url or "")
             if secret is not None:
@@ -200,10 +200,10 @@ class JdbcWriter:
         if self._sink.mode == "append" or self._dialect == "redshift":
             return
         keys = matched(self._sink.keys, columns.names)
-        wanted = ",".join(sorted(keys.values()))
+        key = ",".join(sorted(keys.values()))
         if (
             len(keys) < len(self._sink.keys)
-            or not database.run(has_key(), schema=table.schema, table=table.name, keys=wanted)[0][0]
+            or not database.run(has_key(), schema=table.schema, table=table.name, keys=key)[0][0]
         ):
             raise InvalidInput(
                 f"Sink {self._sink.name}: table {table.schema}.{table.name} has no unique index on "
@@ -224,36 +224,36 @@ class JdbcWriter:
 
     def _write(self, database: Database, table: TableName, batch: SinkBatch) -> int:
         sink = self._sink
-        wanted = batch.columns if sink.mode == "append" else written_columns(batch.rows.schema, sink)
+        written = batch.columns if sink.mode == "append" else written_columns(batch.rows.schema, sink)
         columns = self._columns(database, table)
         if columns is None:
             if not sink.create:
                 raise NotFound(f"Sink {sink.name}: table {sink.table} is gone.", remedy="Create it, or set create: true.")
-            database.run(create_table(table, wanted, sink.keys, self._dialect))
-            columns = self._columns(database, table) or wanted
-        names = self._names(wanted, columns, sink.table)
+            database.run(create_table(table, written, sink.keys, self._dialect))
+            columns = self._columns(database, table) or written
+        names = self._names(written, columns, sink.table)
         if sink.mode == "append":
-            rows = batch.rows.select(*(F.col(backticked(name)) for name in wanted.names))
+            rows = batch.rows.select(*(F.col(backticked(name)) for name in written.names))
             return self._load(database, table.sql, list(names.values()), rows, batch.count)
         targets = list(names.values())
         keys = [names[key] for key in sink.keys]
         database.run(stage(table, targets, DELETED))
-        rows = latest_changes(batch.rows, sink).select(*(F.col(backticked(name)) for name in (*wanted.names, DELETED)))
+        rows = latest_changes(batch.rows, sink).select(*(F.col(backticked(name)) for name in (*written.names, DELETED)))
         self._load(database, STAGE, [*targets, DELETED], rows, batch.count)
         statements = merge(table, targets, keys, DELETED, self._dialect, deletes=sink.mode == "cdc")
         return sum(database.count(statement) for statement in statements)
 
-    def _names(self, wanted: StructType, columns: StructType, table: str) -> dict[str, str]:
+    def _names(self, written: StructType, columns: StructType, table: str) -> dict[str, str]:
         """Return the table's column for each column of the rows."""
-        names = dict(matched(wanted.names, columns.names))
-        if lost := [name for name in wanted.names if name not in names]:
+        names = dict(matched(written.names, columns.names))
+        if lost := [name for name in written.names if name not in names]:
             raise DataProblem(
                 f"Sink {self._sink.name}: table {table} lacks the column{'s' * (len(lost) > 1)} {', '.join(lost)}.",
                 remedy="Add them, or leave them out in the sink's 'sql'.",
             )
-        kinds = {field.name: field for field in columns.fields}
-        for field in wanted.fields:
-            target = kinds[names[field.name]].dataType
+        fields = {field.name: field for field in columns.fields}
+        for field in written.fields:
+            target = fields[names[field.name]].dataType
             if isinstance(field.dataType, NESTED) and not isinstance(target, (*NESTED, StringType)):
                 raise DataProblem(
                     f"Sink {self._sink.name}: column {field.name} is {field.dataType.simpleString()}, and "
@@ -265,8 +265,8 @@ class JdbcWriter:
     def _load(self, database: Database, target: str, columns: Sequence[str], rows: DataFrame, count: int) -> int:
         """Write the rows; return how many. Raises :class:`EnvironmentProblem` if Spark gave fewer than it has."""
         loaded = self._sent(database, target, columns, rows, count)
-        wanted = count if self._sink.mode == "append" else rows.count()
-        check_all_rows(self._sink.name, loaded, wanted, outcome="nothing was committed")
+        expected = count if self._sink.mode == "append" else rows.count()
+        check_all_rows(self._sink.name, loaded, expected, outcome="nothing was committed")
         return loaded
 
     def _sent(self, database: Database, target: str, columns: Sequence[str], rows: DataFrame, count: int) -> int:

@@ -66,10 +66,10 @@ def consumer_arn(client: Any, stream: Stream, name: str, reading: ReadOptions) -
         consumer = describe()
         return str(consumer["ConsumerARN"]) if consumer and consumer["ConsumerStatus"] == "ACTIVE" else None
 
-    made = wait_until(active, seconds=_REGISTER_SECONDS, every=0.5, longest=5.0)
-    if made is None:
+    created = wait_until(active, seconds=_REGISTER_SECONDS, every=0.5, longest=5.0)
+    if created is None:
         raise EnvironmentProblem(f"The {what} was not active after {_REGISTER_SECONDS:.0f} s.")
-    return made
+    return created
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +110,8 @@ class FanOutFeed:
     def take(self, writer: PieceWriter, position: Position) -> Position:
         """Write the records that have come, and wait for the first event of a new feed."""
         deadline = time.monotonic() + self._reading.fetch_seconds
-        left, ended = self._reading.fetch_records, False
-        while left > 0 and not ended:
+        remaining, ended = self._reading.fetch_records, False
+        while remaining > 0 and not ended:
             event = self._next(deadline)
             if event is None:
                 break
@@ -119,7 +119,7 @@ class FanOutFeed:
             if event.records:
                 position = {"after": event.records[-1]["SequenceNumber"]}
                 writer.add(event.records, position)
-                left -= len(event.records)
+                remaining -= len(event.records)
         return {**position, "ended": True} if ended else position
 
     def close(self) -> None:

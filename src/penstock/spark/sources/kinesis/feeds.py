@@ -48,16 +48,16 @@ class PollingFeed:
 
         Pages may be empty for long before the records of a shard with gaps: without a record, only the tip ends this.
         """
-        started, left = time.monotonic(), self._reading.fetch_records
-        while left > 0:
-            records = self._fetcher.next(min(left, self._reading.page))
-            left -= len(records)
+        started, remaining = time.monotonic(), self._reading.fetch_records
+        while remaining > 0:
+            records = self._fetcher.next(min(remaining, self._reading.page))
+            remaining -= len(records)
             if records:
                 position = {"after": records[-1]["SequenceNumber"]}
                 writer.add(records, position)
             if self._fetcher.ended:
                 return {**position, "ended": True}
-            limit = self._reading.fetch_seconds if left < self._reading.fetch_records else _PATIENCE_SECONDS
+            limit = self._reading.fetch_seconds if remaining < self._reading.fetch_records else _PATIENCE_SECONDS
             if self._fetcher.behind_ms == 0 or time.monotonic() >= started + limit:
                 break
         return position

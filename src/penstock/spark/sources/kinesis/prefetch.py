@@ -116,8 +116,8 @@ class PrefetchFolder:
             if self._folder is None:
                 self._base.mkdir(parents=True, exist_ok=True)
                 self._remove_orphans()
-                made = tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-", suffix=_machine(), dir=self._base)
-                self._folder = Path(made)
+                folder = tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-", suffix=_machine(), dir=self._base)
+                self._folder = Path(folder)
             return self._folder / f"{uuid4().hex}.arrow"
 
     def remove(self) -> None:

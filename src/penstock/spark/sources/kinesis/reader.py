@@ -98,8 +98,8 @@ class KinesisReader(DataSourceStreamReader):
             self._feeds.pop(shard).close()
         open_shards = [shard for shard in positions if shard not in ended]
         with ThreadPoolExecutor(_THREADS) as pool:
-            taken = pool.map(lambda shard: self._take(shard, positions[shard]), open_shards)
-            positions.update(zip(open_shards, taken, strict=True))
+            fetched = pool.map(lambda shard: self._take(shard, positions[shard]), open_shards)
+            positions.update(zip(open_shards, fetched, strict=True))
         latest = {shard: dict(position) for shard, position in positions.items()}
         if self._consumer is not None and latest == planned:
             # Polls take their time; events have come, or have not.
@@ -144,10 +144,10 @@ class KinesisReader(DataSourceStreamReader):
             last = end.get(shard, {}).get("after")
             if last is None:
                 continue
-            done = [piece for piece in pieces if int(piece.end["after"]) <= int(last)]
-            for piece in done:
+            committed = [piece for piece in pieces if int(piece.end["after"]) <= int(last)]
+            for piece in committed:
                 piece.remove()
-            self._pieces[shard] = pieces[len(done) :]
+            self._pieces[shard] = pieces[len(committed) :]
 
     def stop(self) -> None:
         """Close what is open, and remove the files."""
@@ -236,11 +236,11 @@ class KinesisReader(DataSourceStreamReader):
 
     def _check_gone(self, planned: Offset, listed: set[str]) -> None:
         """Raise :class:`DataProblem` with ``failOnDataLoss`` for shards that expired before they were read to their end."""
-        gone = sorted(shard for shard, position in planned.items() if shard not in listed and not position.get("ended"))
-        if gone and self._options.reading.fail_on_data_loss:
+        expired = sorted(shard for shard, position in planned.items() if shard not in listed and not position.get("ended"))
+        if expired and self._options.reading.fail_on_data_loss:
             raise DataProblem(
                 f"Shards of stream {self._options.stream.name} expired before they were read to their end: "
-                f"{', '.join(gone)}.",
+                f"{', '.join(expired)}.",
                 remedy="The stream's retention is too short. Leave failOnDataLoss out to continue without them.",
             )
 

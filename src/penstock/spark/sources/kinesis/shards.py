@@ -76,10 +76,10 @@ class ReadOptions:
 def position_json(position: ShardPosition) -> dict[str, Any]:
     """Return a position as Spark's checkpoint stores it."""
     if position.after is not None:
-        made: dict[str, Any] = {"after": position.after}
+        document: dict[str, Any] = {"after": position.after}
     else:
-        made = {"from": "TRIM_HORIZON"} if position.at_ms is None else {"at": position.at_ms}
-    return {**made, "ended": True} if position.ended else made
+        document = {"from": "TRIM_HORIZON"} if position.at_ms is None else {"at": position.at_ms}
+    return {**document, "ended": True} if position.ended else document
 
 
 def shard_position(position: Position) -> ShardPosition:

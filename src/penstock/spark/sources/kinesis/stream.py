@@ -76,9 +76,9 @@ class KinesisStream:
         }
         parts = F.concat_ws("/", "sequenceNumber", F.lpad(index.cast("string"), 6, "0"))
         sequence = F.when(index.isNull(), F.col("sequenceNumber")).otherwise(parts)
-        kinds = RECORD_COLUMNS.items()
+        types = RECORD_COLUMNS.items()
         return records.select(
-            *(columns[name].cast(type_name).alias(name) for name, type_name in kinds), sequence.alias("sequence")
+            *(columns[name].cast(type_name).alias(name) for name, type_name in types), sequence.alias("sequence")
         )
 
     def open_lag(self, spark: SparkSession) -> LagMeter:  # noqa: ARG002 - the port's
