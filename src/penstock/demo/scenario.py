@@ -247,9 +247,9 @@ class Demo:
         switched = self._produce("second-half", later.slice(window), version=2)
         self._running = [(switched, "version 2")]
         self._send_mixed(later.slice(0, window))
-        kinds = ", ".join(f"{_DAMAGED_OF_EACH_KIND} {damage_type}" for damage_type in DAMAGES)
+        damages = ", ".join(f"{_DAMAGED_OF_EACH_KIND} {damage_type}" for damage_type in DAMAGES)
         self.steps.report(
-            f"{later.num_rows:,} records on their way, versions 1 and 2 in turn among {window:,} of them; damaged: {kinds}"
+            f"{later.num_rows:,} records on their way, versions 1 and 2 in turn among {window:,} of them; damaged: {damages}"
         )
 
     def _written_with_first(self) -> pa.ChunkedArray:

@@ -30,7 +30,7 @@ class Progress:
 
     def __init__(self) -> None:
         self._open: deque[int] = deque()
-        self._done: set[int] = set()
+        self._finished: set[int] = set()
         self.last: int | None = None
         """The last position begun."""
 
@@ -45,9 +45,9 @@ class Progress:
 
     def finish(self, positions: Iterable[int]) -> int | None:
         """Record finished positions. Return the last one up to which all are finished, or None if it is unchanged."""
-        self._done.update(positions)
+        self._finished.update(positions)
         reached = None
-        while self._open and self._open[0] in self._done:
+        while self._open and self._open[0] in self._finished:
             reached = self._open.popleft()
-            self._done.discard(reached)
+            self._finished.discard(reached)
         return reached

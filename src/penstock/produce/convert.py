@@ -121,7 +121,7 @@ class _ConverterFold(Fold[_Converters]):
         return _container(convert)
 
     def recursive(self, avro_type: RecordType) -> _Converters:
-        return _same(lambda value: self.made(avro_type.name).typed(value))
+        return _same(lambda value: self.result_of(avro_type.name).typed(value))
 
     def union(self, avro_type: UnionType, branches: Sequence[_Converters]) -> _Converters:
         non_null = [

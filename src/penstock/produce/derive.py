@@ -27,16 +27,16 @@ def file_shape(file: RecordFile, limit: int | None = None) -> Shape:
 
 
 def _of_cells(rows: Iterable[dict[str, Any]]) -> Shape:
-    kinds: dict[str, set[str]] = {}
+    types: dict[str, set[str]] = {}
     for row in rows:
         for column, cell in row.items():
-            types = kinds.setdefault(column, set())
-            if cell != "" and "string" not in types:
-                types.add(_kind(cell))
-    return Shape(members={column: _column(types) for column, types in kinds.items()})
+            column_types = types.setdefault(column, set())
+            if cell != "" and "string" not in column_types:
+                column_types.add(_scalar_type(cell))
+    return Shape(members={column: _column(column_types) for column, column_types in types.items()})
 
 
-def _kind(cell: str) -> str:
+def _scalar_type(cell: str) -> str:
     if _WHOLE.fullmatch(cell) and -_LONG <= int(cell) < _LONG:
         return "long" if int(float(cell)) == int(cell) else "wide"
     if _REAL.fullmatch(cell):

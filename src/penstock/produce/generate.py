@@ -119,7 +119,7 @@ def _heights(schema: Tree) -> _HeightFold:
     while True:
         fold = _HeightFold(schema, heights)
         fold.root()
-        results = {name: fold.made(name) for name in schema.names}
+        results = {name: fold.result_of(name) for name in schema.names}
         if results == heights:
             return fold
         heights = results

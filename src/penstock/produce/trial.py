@@ -141,10 +141,10 @@ class _Kinds:
             kind.places.append((message.partition() or 0, message.offset() or 0))
 
     def all(self) -> tuple[Breakage, ...]:
-        kinds = sorted(self._by_shape.items(), key=lambda item: -item[1].count)
+        ordered = sorted(self._by_shape.items(), key=lambda item: -item[1].count)
         return tuple(
             Breakage(
                 reason=reason, writer=writer, message=str(kind.error), count=kind.count, places=tuple(sorted(kind.places))
             )
-            for (reason, writer, _), kind in kinds
+            for (reason, writer, _), kind in ordered
         )

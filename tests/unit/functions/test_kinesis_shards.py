@@ -94,7 +94,7 @@ def reader(client: Closed, checkpoints: Checkpoints, report: Callable[[str], Non
 def test_a_shard_that_ends_in_filtered_records_has_ended(checkpoints: Checkpoints) -> None:
     checkpoints.set(SHARD, {})
     reader(Closed(), checkpoints).run()
-    assert checkpoints.known() == {SHARD: {"ended": True}}, "its children wait for that"
+    assert checkpoints.all() == {SHARD: {"ended": True}}, "its children wait for that"
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_a_throttled_read_is_retried(
     client = Closed(**faults)
     said: list[str] = []
     reader(client, checkpoints, said.append).run()
-    assert checkpoints.known() == {SHARD: {"ended": True}}
+    assert checkpoints.all() == {SHARD: {"ended": True}}
     assert {entry["StartingSequenceNumber"] for entry in client.asked} == {"6"}
     assert all(f"The read of shard {SHARD} is retried." in line for line in said)
     assert len(said) == 2

@@ -205,7 +205,7 @@ class BatchDispatcher:
             return self._result is not None and self._take_answer()
         if isinstance(step, MarkDone):
             self._metrics.add(DeliveredEventCount=len(step.records))
-            self._done(step.records)
+            self._mark_done(step.records)
             self._next(None)
             return True
         if time.monotonic() < self._wake:
@@ -256,10 +256,10 @@ class BatchDispatcher:
         self._report(
             f"Discarded {count} records of {self._mapping.source.title} ({_span(step.records)}), {step.condition}, {where}."
         )
-        self._done(step.records)
+        self._mark_done(step.records)
         return True
 
-    def _done(self, records: Sequence[Record]) -> None:
+    def _mark_done(self, records: Sequence[Record]) -> None:
         for record in records:
             self._in_flight.pop(id(record), None)
         self._on_done(records)

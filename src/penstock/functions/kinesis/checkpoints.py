@@ -61,14 +61,14 @@ class Checkpoints:
             raise self._problem(error) from None
         self._shards: dict[str, Checkpoint] = self._read()
 
-    def known(self) -> dict[str, Checkpoint]:
+    def all(self) -> dict[str, Checkpoint]:
         """Return all shards that were begun."""
         with self._lock:
             return dict(self._shards)
 
     def ended(self) -> set[str]:
         """Return the closed shards that were read to their end."""
-        return {shard for shard, checkpoint in self.known().items() if checkpoint.get("ended")}
+        return {shard for shard, checkpoint in self.all().items() if checkpoint.get("ended")}
 
     def set(self, shard: str, checkpoint: Checkpoint) -> None:
         """Store a shard's checkpoint durably."""

@@ -59,7 +59,7 @@ class ShardReader:
         self._progress = Progress()
         self._reached: int | None = None
         # After the last record that was read; finished records may be further back.
-        self._fetcher = ShardFetcher(client, origin.stream, shard, position_of(checkpoints.known()[shard]))
+        self._fetcher = ShardFetcher(client, origin.stream, shard, position_of(checkpoints.all()[shard]))
         self._backoff = Backoff(KINESIS_READ)
         self._read_at = 0.0
         self._pause = 0.0
@@ -192,7 +192,7 @@ class KinesisMapping:
         readers: dict[str, ShardReader] = {}
         looked = -_LIST_SECONDS
         with closing(checkpoints), ThreadGroup[ShardReader]("shard") as threads:
-            if not checkpoints.known():
+            if not checkpoints.all():
                 self._begin_stream(client, checkpoints)
             while True:
                 threads.check()
@@ -236,7 +236,7 @@ class KinesisMapping:
         )
 
     def _reader(self, client: Any, shard: str, checkpoints: Checkpoints) -> ShardReader:
-        if shard not in checkpoints.known():
+        if shard not in checkpoints.all():
             # A new shard of a known stream is a child: all its records came after its parents'.
             checkpoints.set(shard, {})
         return ShardReader(

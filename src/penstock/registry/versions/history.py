@@ -128,12 +128,12 @@ def check(
     conflicts: list[Conflict] = []
     started, allowed = cpu_budget.used(), _SECONDS
     for compared, version in enumerate(earlier):
-        left = min(allowed, _MOST_SECONDS) - (cpu_budget.used() - started if compared else 0)
+        remaining = min(allowed, _MOST_SECONDS) - (cpu_budget.used() - started if compared else 0)
         allowed += _SECONDS_PER_VERSION + _SECONDS_PER_CHARACTER * len(version.definition)
         try:
-            if left <= 0:
+            if remaining <= 0:
                 raise cpu_budget.Exceeded
-            with cpu_budget.limit(left):
+            with cpu_budget.limit(remaining):
                 one = [(version.number, read(version))]
                 cpu_budget.check()
                 conflicts.extend(compatibility.check(format_of(new.data_format), mode, new, one, rules).conflicts)

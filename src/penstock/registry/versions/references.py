@@ -46,7 +46,7 @@ class References:
         data_format: str,
         references: Sequence[Reference],
         texts: dict[str, ReferencedText],
-        done: set[tuple[str, str]],
+        visited: set[tuple[str, str]],
         *,
         new: bool,
         depth: int,
@@ -55,10 +55,10 @@ class References:
             raise BadReference(f"References are nested more than {_MAX_DEPTH} schemas deep.", remedy="Flatten them.")
         for reference in references:
             version = self._version(data_format, reference, new=new)
-            if (reference.name, version.id) in done:
+            if (reference.name, version.id) in visited:
                 continue
-            done.add((reference.name, version.id))
-            self._collect(data_format, version.references, texts, done, new=False, depth=depth + 1)
+            visited.add((reference.name, version.id))
+            self._collect(data_format, version.references, texts, visited, new=False, depth=depth + 1)
             stored = texts.get(reference.name)
             if stored is not None and stored.text != version.definition:
                 raise BadReference(

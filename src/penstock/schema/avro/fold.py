@@ -74,7 +74,7 @@ class Fold(ABC, Generic[T]):
 
     @abstractmethod
     def recursive(self, avro_type: RecordType) -> T:
-        """Convert a use of a record inside itself. :meth:`made` returns the record's result once the fold has ended."""
+        """Convert a use of a record inside itself. :meth:`result_of` returns the record's result once the fold has ended."""
 
     def again(self, avro_type: NamedType, result: T) -> T:  # noqa: ARG002 - subclasses use it
         """Convert a later use of a named type; ``result`` is the result of its first use."""
@@ -96,15 +96,15 @@ class Fold(ABC, Generic[T]):
             case UnionType():
                 return self.union(avro_type, self._inside([("", branch) for branch in avro_type.branches]))
             case Reference():
-                return self._named(self.schema.names[avro_type.name])
+                return self._named_type(self.schema.names[avro_type.name])
             case ArrayType():
                 return self.array(avro_type, self._inside([("items", avro_type.items)])[0])
             case MapType():
                 return self.map(avro_type, self._inside([("values", avro_type.values)])[0])
             case RecordType() | EnumType() | FixedType():
-                return self._named(avro_type)
+                return self._named_type(avro_type)
 
-    def made(self, name: str) -> T:
+    def result_of(self, name: str) -> T:
         """Return the result of the named type ``name``, a full name."""
         return self._results[name]
 
@@ -129,7 +129,7 @@ class Fold(ABC, Generic[T]):
             steps.pop()
         return results
 
-    def _named(self, avro_type: NamedType) -> T:
+    def _named_type(self, avro_type: NamedType) -> T:
         if avro_type.name in self._results:
             return self.again(avro_type, self._results[avro_type.name])
         match avro_type:

@@ -49,12 +49,12 @@ def library_refusal(schema: AvroSchema) -> str | None:
     return None
 
 
-def library_schema(schema: AvroSchema, named: dict[str, Any] | None = None) -> Any:
-    """Return ``schema`` as fastavro parses it. ``named`` is filled with its named types in that form, by full name.
+def library_schema(schema: AvroSchema, types: dict[str, Any] | None = None) -> Any:
+    """Return ``schema`` as fastavro parses it. ``types`` is filled with its named types in that form, by full name.
 
     Raise fastavro's errors, which are among :data:`REFUSALS`.
     """
-    names = {} if named is None else named
+    names = {} if types is None else types
     fold = _LibraryFold(schema)
     document = fold.root()
     # fastavro looks up a name with a dot unchanged. No definition can have a name that begins with a dot.

@@ -65,7 +65,7 @@ class _Walk:
                 ours, theirs = self._keyed(old, self._old), self._keyed(new, self._new)
                 self._todo.extend((ours[key], theirs[key], path) for key in ours if key in theirs)
             case RecordType() | EnumType() | FixedType(), RecordType() | EnumType() | FixedType() if type(old) is type(new):
-                self._named(old, new, path)
+                self._named_types(old, new, path)
             case ArrayType(), ArrayType():
                 self._props(old.props, new.props, path)
                 self._todo.append((old.items, new.items, f"{path}/items"))
@@ -93,7 +93,7 @@ class _Walk:
                 self._note(path, "branch", None, describe(branch))
         self._order(path, "order of branches", list(old), list(new))
 
-    def _named(self, old: NamedType, new: NamedType, path: str) -> None:
+    def _named_types(self, old: NamedType, new: NamedType, path: str) -> None:
         first = self._first.setdefault((old.name, new.name), path)
         if first != path:
             self._same[path or "/"] = first or "/"

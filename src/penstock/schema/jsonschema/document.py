@@ -99,10 +99,10 @@ class Document:
 
     def resolve_all(self) -> None:
         """Find the target of every reference, including those in targets that no keyword leads to."""
-        done = 0
-        while done < len(self.locations):
-            pending = list(self.locations.values())[done:]
-            done += len(pending)
+        resolved = 0
+        while resolved < len(self.locations):
+            pending = list(self.locations.values())[resolved:]
+            resolved += len(pending)
             for location in pending:
                 references = tuple(self._resolve(location, keyword) for keyword in _references(location))
                 if references:
@@ -243,7 +243,7 @@ def _check_ways(document: Document) -> None:
         (_leads(document, start), set(), None)
     ]
     while stack:
-        following, seen, entered = stack[-1]
+        following, passed, entered = stack[-1]
         step = next(following, None)
         if step is None:
             stack.pop()
@@ -251,9 +251,9 @@ def _check_ways(document: Document) -> None:
             continue
         location, anew = step
         key = id(location.schema)
-        if key in (open_ids if anew else seen):
+        if key in (open_ids if anew else passed):
             continue
-        (open_ids if anew else seen).add(key)
+        (open_ids if anew else passed).add(key)
         remaining -= 1
         if remaining < 0:
             raise InvalidSchema(
@@ -262,7 +262,7 @@ def _check_ways(document: Document) -> None:
                 remedy="Refer by pointers, as in #/definitions/NAME, instead of by $id, or use fewer references between "
                 "definitions.",
             )
-        stack.append((_leads(document, location), set() if anew else seen, key if anew else None))
+        stack.append((_leads(document, location), set() if anew else passed, key if anew else None))
 
 
 def _leads(document: Document, location: SchemaLocation) -> Iterator[tuple[SchemaLocation, bool]]:

@@ -61,7 +61,7 @@ class Node:
     """One schema. Children are nodes. Nodes are equal only if identical, and a document's schema has exactly one node.
 
     ``values`` is None if they are not restricted to a list. ``raw`` is the schema, or empty if its keywords have no effect;
-    nodes of the schemas in it are made lazily. ``given...`` are the inner schemas of nodes that are in no document.
+    nodes of the schemas in it are made lazily. ``synthetic_...`` are the inner schemas of nodes that are in no document.
     """
 
     schema: Any
@@ -84,19 +84,19 @@ class Node:
     raw: dict[str, Any] = field(default_factory=dict)
     prefix_keyword: str = "prefixItems"
     rest_keyword: str = "items"
-    given: "dict[str, Node]" = field(default_factory=dict)
-    given_properties: "dict[str, Node]" = field(default_factory=dict)
-    given_patterns: "dict[str, Node]" = field(default_factory=dict)
-    given_prefix: "tuple[Node, ...]" = ()
+    synthetic_children: "dict[str, Node]" = field(default_factory=dict)
+    synthetic_properties: "dict[str, Node]" = field(default_factory=dict)
+    synthetic_patterns: "dict[str, Node]" = field(default_factory=dict)
+    synthetic_prefix: "tuple[Node, ...]" = ()
     _children: dict[str, Any] = field(default_factory=dict)
 
     def child(self, keyword: str) -> "Node | None":
         """Return the schema under ``keyword``."""
         if keyword not in self.raw:
-            return self.given.get(keyword)
+            return self.synthetic_children.get(keyword)
         return self._cached(keyword, lambda: self._wrap(self._said(keyword)) if _is_schema(self._said(keyword)) else None)
 
-    def named(self, keyword: str) -> "dict[str, Node]":
+    def by_name(self, keyword: str) -> "dict[str, Node]":
         """Return the schemas by name under ``keyword``; other values are omitted."""
         if keyword not in self.raw:
             return _NOTHING
@@ -140,12 +140,12 @@ class Node:
     @cached_property
     def properties(self) -> "dict[str, Node]":
         """The listed properties by name."""
-        return self.given_properties or self.named("properties")
+        return self.synthetic_properties or self.by_name("properties")
 
     @cached_property
     def patterns(self) -> "dict[str, Node]":
         """The schemas of properties by a pattern of their names."""
-        return self.given_patterns or self.named("patternProperties")
+        return self.synthetic_patterns or self.by_name("patternProperties")
 
     @cached_property
     def additional(self) -> "Node":
@@ -155,7 +155,7 @@ class Node:
     @cached_property
     def prefix(self) -> "tuple[Node, ...]":
         """The schemas of the first items."""
-        return self.given_prefix or self.several(self.prefix_keyword)
+        return self.synthetic_prefix or self.several(self.prefix_keyword)
 
     @cached_property
     def rest(self) -> "Node":
@@ -179,7 +179,7 @@ class Node:
         return {
             name: (keyword, node)
             for keyword in ("dependencies", "dependentSchemas")
-            for name, node in self.named(keyword).items()
+            for name, node in self.by_name(keyword).items()
         }
 
     @cached_property
@@ -224,9 +224,9 @@ class Node:
                 pending.extend(inner for _, inner in node.in_place)
         return Node(
             schema={"unevaluatedProperties": rest.schema},
-            given={"additionalProperties": rest},
-            given_properties=listed,
-            given_patterns=patterns,
+            synthetic_children={"additionalProperties": rest},
+            synthetic_properties=listed,
+            synthetic_patterns=patterns,
         )
 
     @property
@@ -327,17 +327,17 @@ def constant(value: Any, depth: int = 0) -> Node:
         node.required = tuple(sorted(value))
         node.max_properties = len(value)
         inner = {name: constant(item, depth + 1) for name, item in value.items()}
-        node.given_properties, node.given = inner, {"additionalProperties": FALSE}
+        node.synthetic_properties, node.synthetic_children = inner, {"additionalProperties": FALSE}
     elif isinstance(value, list) and depth < _MAX_CONSTANT_DEPTH:
         node.min_items = node.max_items = len(value)
         node.unique = len({value_key(item) for item in value}) == len(value)
-        node.given_prefix, node.given = tuple(constant(item, depth + 1) for item in value), {"items": FALSE}
+        node.synthetic_prefix, node.synthetic_children = tuple(constant(item, depth + 1) for item in value), {"items": FALSE}
     return node
 
 
 def negation(node: Node) -> Node:
     """Return a schema that accepts what ``node`` does not."""
-    return Node(schema={"not": node.schema}, given={"not": node})
+    return Node(schema={"not": node.schema}, synthetic_children={"not": node})
 
 
 def of_types(types: frozenset[str]) -> Node:

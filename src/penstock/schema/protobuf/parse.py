@@ -144,19 +144,19 @@ def _compile(files: dict[str, str]) -> ProtoTree:
         raise _refusal(result)
     compiled = _parse_descriptor_set(result).file
     comments = dict(_comments(compiled[-1]))
-    kept: list[Any] = []
+    prepared: list[Any] = []
     for file in compiled:
         file.ClearField("source_code_info")
         if file.name in shipped_files():
-            kept.append(shared(file))
+            prepared.append(shared(file))
             continue
         if marked[file.name] != files[file.name]:
             restore_map_entries(file, marker)
         # A copy, because a part of a message keeps the memory of the whole.
         copy = type(file)()
         copy.CopyFrom(file)
-        kept.append(copy)
-    return ProtoTree(files=kept, comments=comments)
+        prepared.append(copy)
+    return ProtoTree(files=prepared, comments=comments)
 
 
 def _refusal(errors: Sequence[CompileError]) -> InvalidSchema:

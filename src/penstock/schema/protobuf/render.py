@@ -77,12 +77,12 @@ class _Writer:
 
     def _imports(self) -> Iterator[str]:
         public, weak = set(self._file.public_dependency), set(self._file.weak_dependency)
-        kinds = {
+        modifiers = {
             name: "public " if index in public else "weak " if index in weak else ""
             for index, name in enumerate(self._file.dependency)
         }
-        for name in sorted(kinds):
-            yield f"import {kinds[name]}{quoted(name)};"
+        for name in sorted(modifiers):
+            yield f"import {modifiers[name]}{quoted(name)};"
         for name in sorted(getattr(self._file, "option_dependency", ())):
             yield f"import option {quoted(name)};"
 

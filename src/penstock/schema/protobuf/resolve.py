@@ -112,29 +112,29 @@ class _Comparison:
         written = {field.number: field for field in writer.proto.field}
         path = _path(reader)
         reserved = _Reserved(writer.proto, 0 if self._rules.reserved else None)
-        kept = _oneof_names(reader)
-        left = _oneofs_left(writer, read, kept)
+        oneofs = _oneof_names(reader)
+        vacated = _oneofs_left(writer, read, oneofs)
         yield from self._joined(reader, writer, written, path)
         for number in sorted(read.keys() | written.keys()):
             new, old = read.get(number), written.get(number)
             if old is None:
                 yield from self._added(new, reader, reserved, path)
             elif new is None:
-                yield from self._removed(old, writer, left, path)
+                yield from self._removed(old, writer, vacated, path)
             else:
-                yield from self._moved((new, reader), (old, writer), kept, path)
+                yield from self._moved((new, reader), (old, writer), oneofs, path)
                 yield from self._field((new, reader), (old, writer), f"{path}/{new.name}")
 
     def _moved(
-        self, new: tuple[Any, MessageType], old: tuple[Any, MessageType], kept: set[str], path: str
+        self, new: tuple[Any, MessageType], old: tuple[Any, MessageType], oneofs: set[str], path: str
     ) -> Iterator[Incompatibility]:
-        """Yield a field that left its oneof, which the reader still has by name: ``kept`` are those names.
+        """Yield a field that left its oneof, which the reader still has by name: ``oneofs`` are those names.
 
         Source: OneOfDiff of Confluent's registry up to 8.1, which compares the members of oneofs of the same name.
         """
         (read, reader), (written, writer) = new, old
         oneof = _oneof_name(written, writer)
-        if oneof is None or oneof == _oneof_name(read, reader) or oneof not in kept:
+        if oneof is None or oneof == _oneof_name(read, reader) or oneof not in oneofs:
             return
         yield Incompatibility(
             path=f"{path}/{oneof}/{written.name}",
@@ -167,12 +167,12 @@ class _Comparison:
                 "Give the field a number and a name that were never used.",
             )
 
-    def _removed(self, field: Any, writer: MessageType, left: set[int], path: str) -> Iterator[Incompatibility]:
+    def _removed(self, field: Any, writer: MessageType, vacated: set[int], path: str) -> Iterator[Incompatibility]:
         text = _text(field, writer, self._writer)
         oneof = real_oneof(field)
         if oneof is not None:
             name = writer.proto.oneof_decl[oneof].name
-            if oneof in left:
+            if oneof in vacated:
                 yield Incompatibility(
                     path=f"{path}/{name}/{field.name}",
                     rule="ONEOF_FIELD_REMOVED",
@@ -249,7 +249,7 @@ class _Comparison:
                 place = f"{path}/{part_read.name}"
                 yield from self._field((part_read, entry_read), (part_written, entry_written), place, labels=False)
         else:
-            yield from self._named(
+            yield from self._message_names(
                 self._reader.messages[read.type_name[1:]], self._writer.messages[written.type_name[1:]], sides
             )
 
@@ -269,7 +269,7 @@ class _Comparison:
                 "Keep it, or use a new field number.",
             )
 
-    def _named(self, reader: MessageType, writer: MessageType, sides: dict[str, str]) -> Iterator[Incompatibility]:
+    def _message_names(self, reader: MessageType, writer: MessageType, sides: dict[str, str]) -> Iterator[Incompatibility]:
         if reader.local_name != writer.local_name:
             yield Incompatibility(
                 **sides,
@@ -349,9 +349,9 @@ def _oneofs_left(writer: MessageType, read: Mapping[int, Any], names: set[str]) 
 
     One that is gone with all its fields leaves nothing behind that could be half read.
     """
-    left = {index for index, oneof in enumerate(writer.proto.oneof_decl) if oneof.name in names}
-    kept = (real_oneof(field) for field in writer.proto.field if field.number in read)
-    return left.union(index for index in kept if index is not None)
+    vacated = {index for index, oneof in enumerate(writer.proto.oneof_decl) if oneof.name in names}
+    remaining = (real_oneof(field) for field in writer.proto.field if field.number in read)
+    return vacated.union(index for index in remaining if index is not None)
 
 
 def _oneof_name(field: Any, message: MessageType) -> str | None:

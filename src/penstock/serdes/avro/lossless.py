@@ -121,12 +121,12 @@ class _GuardFold(Fold[_Guards]):
         leaves = list(types_within(self.schema, avro_type))
 
         def alone(value: Any) -> None:
-            guard = self.made(avro_type.name).alone
+            guard = self.result_of(avro_type.name).alone
             if guard is not None:
                 guard(value)
 
         def in_union(value: Any) -> None:
-            guard = self.made(avro_type.name).in_union
+            guard = self.result_of(avro_type.name).in_union
             if guard is not None:
                 guard(value)
 

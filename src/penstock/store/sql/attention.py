@@ -69,9 +69,9 @@ class WorkFinder:
         marks = _marks(file)
         if not marks:
             return None
-        seen = self._answers.get(file)
-        if seen is not None and seen[0] == marks:
-            return seen[1]
+        answer = self._answers.get(file)
+        if answer is not None and answer[0] == marks:
+            return answer[1]
         try:
             with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=rw", uri=True, timeout=1.0)) as connection:
                 due: str | None = connection.execute(_DUE_IN_FILE).fetchone()[0]
@@ -94,11 +94,11 @@ class WorkFinder:
 
 def _marks(file: Path) -> _Marks:
     """Return times and sizes of a database's file and its log, which every commit changes; nothing if there is no file."""
-    found: list[tuple[int, int]] = []
+    marks: list[tuple[int, int]] = []
     for path in (file, file.with_name(f"{file.name}-wal")):
         try:
             stat = path.stat()
         except FileNotFoundError:
             break
-        found.append((stat.st_mtime_ns, stat.st_size))
-    return tuple(found)
+        marks.append((stat.st_mtime_ns, stat.st_size))
+    return tuple(marks)

@@ -40,8 +40,8 @@ class Prepared:
 
     def arguments(self, values: Row) -> Any:
         """Return ``values`` as the driver expects them: in order, or by name."""
-        named = {**self._literals, **values} if self._literals else values
-        return named if self._order is None else [named[name] for name in self._order]
+        by_name = {**self._literals, **values} if self._literals else values
+        return by_name if self._order is None else [by_name[name] for name in self._order]
 
     def row(self, values: Sequence[Any] | None) -> Row | None:
         """Return a fetched tuple as a mapping by column name."""

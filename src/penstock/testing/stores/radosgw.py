@@ -116,13 +116,13 @@ class _Cluster:
     def run(self, program: str, *arguments: str) -> None:
         """Run a program that ends. Raises :class:`EnvironmentProblem` if it fails."""
         try:
-            done = subprocess.run(
+            result = subprocess.run(
                 self._command(program, arguments), capture_output=True, text=True, timeout=_STEP_SECONDS, check=False
             )
         except subprocess.TimeoutExpired as error:
             raise EnvironmentProblem(f"{program} did not end within {_STEP_SECONDS} s.") from error
-        if done.returncode != 0:
-            raise EnvironmentProblem(f"{program} failed: {done.stderr.strip()[-500:]}")
+        if result.returncode != 0:
+            raise EnvironmentProblem(f"{program} failed: {result.stderr.strip()[-500:]}")
 
     def service(self, program: str, *arguments: str, ready: Callable[[], bool] = lambda: True) -> Service:
         """Return a program that stays."""

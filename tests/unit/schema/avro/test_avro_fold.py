@@ -76,7 +76,7 @@ def test_paths_name_fields_items_and_values_and_pass_over_unions() -> None:
 def test_a_record_inside_itself_ends_the_walk() -> None:
     fold = Written(parse_registered(record("R", next=["null", "R"], other=record("S", back="R"))))
     assert fold.root() == "R(null@/next|R again, S(R again))"
-    assert fold.made("S") == "S(R again)"
+    assert fold.result_of("S") == "S(R again)"
 
 
 def test_types_below_the_bound_are_refused() -> None:

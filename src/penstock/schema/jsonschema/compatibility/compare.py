@@ -48,9 +48,9 @@ def _once(findings: Findings) -> list[Incompatibility]:
 
 
 def _answer(comparison: Comparison, ask: Ask) -> Rule:
-    if ask.kind == "empty":
+    if ask.claim == "empty":
         return is_empty(comparison, ask)
-    return _covers(comparison, ask) if ask.kind == "covers" else _part(comparison, ask)
+    return _covers(comparison, ask) if ask.claim == "covers" else _part(comparison, ask)
 
 
 def _covers(comparison: Comparison, ask: Ask) -> Rule:

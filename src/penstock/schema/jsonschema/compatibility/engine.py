@@ -25,7 +25,7 @@ _MAX_STEPS = 15_000  # of 15 to 30 microseconds
 _MAX_WORK = 120_000  # of 2 to 4 microseconds
 
 Findings = tuple[Incompatibility, ...]
-Kind = Literal["covers", "part", "empty"]
+Claim = Literal["covers", "part", "empty"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,7 +37,7 @@ class Ask:
     an item or a property name of the previous question's value.
     """
 
-    kind: Kind
+    claim: Claim
     node: Node
     nodes: tuple[Node, ...]
     path: str = ""
@@ -45,7 +45,7 @@ class Ask:
 
 
 Rule = Generator[Ask, Findings, list[Incompatibility]]
-_Key = tuple[Kind, int, frozenset[int], bool]
+_Key = tuple[Claim, int, frozenset[int], bool]
 
 
 @dataclass(slots=True, eq=False)
@@ -152,8 +152,8 @@ class Comparison:
                 self.spend(len(pending.nodes))
                 if self.steps > _MAX_STEPS:
                     raise _too_complex()
-                strict = pending.kind == "empty" or (bool(stack) and stack[-1][1][3])
-                key = (pending.kind, id(pending.node), frozenset(map(id, pending.nodes)), strict)
+                strict = pending.claim == "empty" or (bool(stack) and stack[-1][1][3])
+                key = (pending.claim, id(pending.node), frozenset(map(id, pending.nodes)), strict)
                 depth = (stack[-1][2] if stack else 0) + pending.inside
                 answer = self._earlier(key, pending, open_at, depth)
                 if answer is None:
@@ -177,11 +177,11 @@ class Comparison:
         if key in self.broken:
             return self.broken[key]
         if key in open_at:
-            if ask.kind == "empty" or open_at[key] >= depth:
+            if ask.claim == "empty" or open_at[key] >= depth:
                 return (_UNDECIDED,)
             self.guessed.add(key)
             return ()
-        if key in self.sound or (ask.kind == "covers" and self._is_plain(ask)):
+        if key in self.sound or (ask.claim == "covers" and self._is_plain(ask)):
             return ()
         return None
 

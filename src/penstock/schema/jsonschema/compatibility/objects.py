@@ -48,13 +48,13 @@ def _required(comparison: Comparison, part: Node, facts: Facts, path: str) -> It
             continue
         if comparison.rules.defaults_fill_required and node is not None and "default" in node.raw:
             continue
-        known = name in facts.listing
-        unopen = not known and bool(facts.property(name))
+        listed = name in facts.listing
+        unopen = not listed and bool(facts.property(name))
         yield finding(
             path + (step("properties", name) if unopen and node is not None else step("required", name)),
             "REQUIRED_PROPERTY_ADDED_TO_UNOPEN_CONTENT_MODEL" if unopen else "REQUIRED_ATTRIBUTE_ADDED",
             f"{name} required",
-            f"{name} optional" if known else f"no {name}",
+            f"{name} optional" if listed else f"no {name}",
             f"the reader requires '{name}', which the writer may omit. Remove '{name}' from required.",
         )
 
@@ -259,9 +259,9 @@ def _dependent_schemas(comparison: Comparison, part: Node, facts: Facts, ask: As
     return findings
 
 
-def _unless_lenient(comparison: Comparison, item: Incompatibility) -> list[Incompatibility]:
-    lenient = comparison.rules.lenient_content_models and item.rule != "PROPERTY_REMOVED_FROM_CLOSED_CONTENT_MODEL"
-    return [] if lenient else [item]
+def _unless_lenient(comparison: Comparison, finding: Incompatibility) -> list[Incompatibility]:
+    lenient = comparison.rules.lenient_content_models and finding.rule != "PROPERTY_REMOVED_FROM_CLOSED_CONTENT_MODEL"
+    return [] if lenient else [finding]
 
 
 def _describe_all(nodes: tuple[Node, ...]) -> str:
