@@ -47,15 +47,17 @@ def type_of_engine(native: Any) -> Type:
     return result
 
 
-def result_column(name: str, native: Any, known: Type | None = None) -> ResultColumn:
-    """Return Athena's description of a column of DuckDB's type ``native`` (a DuckDBPyType), and Trino's, if ``known``.
+def result_column(name: str, native: Any, trino_type: Type | None = None) -> ResultColumn:
+    """Return Athena's description of a column of DuckDB's type ``native`` (a DuckDBPyType), and Trino's, if ``trino_type``.
 
     Athena's names and precisions: what GetQueryResults returns.
     """
-    if known is not None and (known in SKETCHES or known.name in _NAMED_AS_IN_TRINO):
-        return ResultColumn(name=name, type=known.name if known in SKETCHES else known.name.lower(), precision=0)
-    if known is not None and known.is_text and known.numbers:
-        return ResultColumn(name=name, type=known.name, precision=known.numbers[0])
+    if trino_type is not None and (trino_type in SKETCHES or trino_type.name in _NAMED_AS_IN_TRINO):
+        return ResultColumn(
+            name=name, type=trino_type.name if trino_type in SKETCHES else trino_type.name.lower(), precision=0
+        )
+    if trino_type is not None and trino_type.is_text and trino_type.numbers:
+        return ResultColumn(name=name, type=trino_type.name, precision=trino_type.numbers[0])
     type_ = type_of_engine(native)
     if type_.name == "decimal":
         precision, scale = type_.numbers

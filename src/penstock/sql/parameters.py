@@ -54,6 +54,6 @@ def infer(arguments: Sequence[exp.Expr], types: Sequence[Type | None]) -> None:
     for number, argument in enumerate(arguments):
         noted = argument.unnest().meta.get(STATEMENT_PARAMETER)
         if noted is not None:
-            known = common([type_ for at, type_ in enumerate(types) if at != number and type_ is not None])
-            if known is not None and known.name != "unknown":
-                noted[0].types[noted[1]] = known
+            shared = common([type_ for at, type_ in enumerate(types) if at != number and type_ is not None])
+            if shared is not None and shared.name != "unknown":
+                noted[0].types[noted[1]] = shared

@@ -141,14 +141,14 @@ def _unknown(cursor: Cursor) -> InvalidRequest:
 def _after(*words: str) -> Callable[[Callable[[Cursor], Parsed]], Reader]:
     """Return a function that makes a reader of what follows ``words``, by Hive's rules."""
 
-    def made(read: Callable[[Cursor], Parsed]) -> Reader:
+    def reader_of(read: Callable[[Cursor], Parsed]) -> Reader:
         def reader(cursor: Cursor) -> Parsed:
             cursor.expect(*words)
             return read(cursor.as_hive())
 
         return reader
 
-    return made
+    return reader_of
 
 
 def _view(cursor: Cursor, *, replace: bool) -> Parsed:

@@ -57,9 +57,9 @@ class Pattern:
 
     def __init__(self, text: str, *, narrow: bool = False, fold: bool = False) -> None:
         flags = (re.ASCII if narrow else 0) | (re.IGNORECASE if fold else 0)
-        made = re.compile(text, flags)
-        self.groups: int = made.groups
-        self.groupindex: Mapping[str, int] = made.groupindex
+        compiled = re.compile(text, flags)
+        self.groups: int = compiled.groups
+        self.groupindex: Mapping[str, int] = compiled.groupindex
         self._places = _Places()
         # Python's ASCII keeps letters beyond ASCII apart by case, RE2 does not.
         folds_ascii = narrow and (fold or _FOLDS.search(text) is not None)

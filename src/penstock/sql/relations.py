@@ -152,10 +152,10 @@ def _parts(node: exp.Unnest, type_of: TypeOf) -> Iterator[tuple[exp.Expr, Type]]
     for expression in node.expressions:
         type_ = type_of(expression)
         if type_ is None or type_.name not in {"array", "map"}:
-            known = "not known" if type_ is None else str(type_)
+            shown = "not known" if type_ is None else str(type_)
             raise StatementError(
                 "NOT_SUPPORTED" if type_ is None else "TYPE_MISMATCH",
-                f"Cannot unnest a value whose type is {known}.",
+                f"Cannot unnest a value whose type is {shown}.",
                 position=position_of(node),
                 remedy="CAST it to its array or map type.",
             )

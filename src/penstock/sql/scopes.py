@@ -60,14 +60,14 @@ class Scopes:
         name, table = node.name.lower(), node.table.lower()
         inside: list[exp.Expr] = []
         while scope is not None:
-            for known in self._sources(scope, table):
-                if name in known:
+            for columns in self._sources(scope, table):
+                if name in columns:
                     for item in inside:
                         item.meta[CORRELATED] = True
-                    return known[name]
+                    return columns[name]
             inside.append(scope.expression)
             if table and table not in map(str.lower, scope.sources):
-                row = next((known[table] for known in self._sources(scope) if table in known), None)
+                row = next((columns[table] for columns in self._sources(scope) if table in columns), None)
                 if row is not None:
                     return field_type(row, name)
             scope = scope.parent
@@ -117,9 +117,9 @@ class Scopes:
         for name, source in scope.sources.items():
             if isinstance(source, Scope) and source.is_cte and name not in selected:
                 continue  # a WITH that this query does not read
-            known = self._source(source) if not alias or alias == name.lower() else None
-            if known is not None:
-                yield known
+            columns = self._source(source) if not alias or alias == name.lower() else None
+            if columns is not None:
+                yield columns
 
     def _source(self, source: exp.Expr | Scope) -> Mapping[str, Type | None] | None:
         named = self._in_order(source)
@@ -128,8 +128,8 @@ class Scopes:
     def _in_order(self, source: exp.Expr | Scope) -> _Named | None:
         """Return the columns of a source, of which some may have equal names."""
         if isinstance(source, exp.Table):
-            known = self._columns(source)
-            return list(known.items()) if known is not None else None
+            columns = self._columns(source)
+            return list(columns.items()) if columns is not None else None
         named = self.result(source.expression) if isinstance(source, Scope) else None
         return self._renamed(named, _given_names(source.expression)) if named is not None else None
 
@@ -185,10 +185,10 @@ class Scopes:
         for alias, (_, source) in scope.selected_sources.items():
             if table and alias.lower() != table:
                 continue
-            known = self._in_order(source)
-            if known is None:
+            columns = self._in_order(source)
+            if columns is None:
                 return None
-            result += known
+            result += columns
         return result
 
 

@@ -83,8 +83,8 @@ class Translation:
         self._scopes.stands_for(new, node)
 
     def _type(self, node: exp.Expr) -> Type | None:
-        known = self._types.get(id(node))
-        return known[1] if known is not None else None
+        type_ = self._types.get(id(node))
+        return type_[1] if type_ is not None else None
 
     def _set(self, node: exp.Expr, type_: Type | None) -> None:
         if type_ is not None:

@@ -109,8 +109,8 @@ class Type:
     @classmethod
     def row(cls, fields: Iterable[tuple[str | None, "Type | None"]]) -> "Type":
         """Return the row of ``fields``."""
-        named = list(fields)
-        return cls("row", inner=tuple(type_ for _, type_ in named), fields=tuple(name for name, _ in named))
+        members = list(fields)
+        return cls("row", inner=tuple(type_ for _, type_ in members), fields=tuple(name for name, _ in members))
 
     @classmethod
     def of(cls, node: exp.DataType) -> "Type | None":

@@ -56,9 +56,9 @@ _REMEDY = "Of an external table, columns can be added, changed and replaced; mak
 
 
 def _add_columns(table: Table, action: alter.AddColumns) -> Request:
-    taken = {column.name.lower() for column in (*table.storage.columns, *table.partition_keys)}
+    existing = {column.name.lower() for column in (*table.storage.columns, *table.partition_keys)}
     for column in action.columns:
-        if column.name in taken:
+        if column.name in existing:
             raise execution_error("InvalidOperationException", f"Duplicate column name: {column.name}")
     return _with_columns(table, [*map(column_request, table.storage.columns), *map(column_request, action.columns)])
 
@@ -74,10 +74,10 @@ def _replace_columns(table: Table, action: alter.ReplaceColumns) -> Request:
 def _change_column(table: Table, action: alter.ChangeColumn) -> Request:
     columns = list(table.storage.columns)
     names = [column.name.lower() for column in columns]
-    taken = {*names, *(partition_key.name.lower() for partition_key in table.partition_keys)} - {action.old}
+    other_names = {*names, *(partition_key.name.lower() for partition_key in table.partition_keys)} - {action.old}
     if action.old not in names:
         raise semantic_error(f"Invalid column reference {action.old}", number=10002)
-    if action.new.name in taken:
+    if action.new.name in other_names:
         raise execution_error("InvalidOperationException", f"Duplicate column name: {action.new.name}")
     at = names.index(action.old)
     shape = column_request(action.new)
@@ -118,8 +118,8 @@ def _unset_properties(table: Table, action: alter.UnsetProperties) -> Request:
     missing = [name for name in action.names if name not in table.parameters]
     if missing and not action.if_exists:
         raise semantic_error(f"Property {missing[0]} does not exist", remedy="Add IF EXISTS.")
-    kept = {key: value for key, value in table.parameters.items() if key not in action.names}
-    return {**table_request(table), "Parameters": kept}
+    parameters = {key: value for key, value in table.parameters.items() if key not in action.names}
+    return {**table_request(table), "Parameters": parameters}
 
 
 _CHANGES: Mapping[type, Callable[[Table, Any], Request]] = {

@@ -48,8 +48,8 @@ def add_partitions(context: ExecutionContext, table: Table, action: AddPartition
         )
     existing = create_partitions(context, table, list(requests.values()))
     if existing and not action.if_not_exists:
-        made = [list(values) for values in requests if list(values) not in existing]
-        _delete(context, table, made)
+        added = [list(values) for values in requests if list(values) not in existing]
+        _delete(context, table, added)
         raise execution_error(
             "AlreadyExistsException",
             f"Partition already exists: {partition_path(keys, existing[0])}",

@@ -96,7 +96,7 @@ def _report(
 def _folders(root: Path, keys: Sequence[str]) -> Iterator[tuple[tuple[str, ...], str]]:
     """Yield values and relative path of each partition's folder, in order."""
     pending: list[tuple[Path, tuple[str, ...], str]] = [(root, (), "")]
-    seen = 0
+    entries = 0
     while pending:
         folder, values, path = pending.pop()
         key = keys[len(values)]
@@ -104,8 +104,8 @@ def _folders(root: Path, keys: Sequence[str]) -> Iterator[tuple[tuple[str, ...],
             names = sorted(dir_entry.name for dir_entry in os.scandir(folder) if dir_entry.is_dir(follow_symlinks=False))
         except OSError:
             continue
-        seen += len(names)
-        if seen > MAX_FOLDERS:
+        entries += len(names)
+        if entries > MAX_FOLDERS:
             raise StatementError(
                 "EXCEEDED_PARTITION_LIMIT",
                 f"The table has more than {MAX_FOLDERS} folders; nothing was added.",

@@ -24,7 +24,7 @@ def create_view(context: ExecutionContext, statement: CreateView) -> Outcome:
     host = context.host
     home = home_of(host, statement.table, context.task.database)
     name = f"{CATALOG_NAME.lower()}.{home}.{statement.table.name}"
-    old = _found(context, home, statement.table)
+    old = _existing(context, home, statement.table)
     if old is not None and old.table_type != VIEW_TYPE:
         raise StatementError("ALREADY_EXISTS", f"Table already exists: '{name}'")
     if old is not None and not statement.replace:
@@ -48,7 +48,7 @@ def drop_view(context: ExecutionContext, statement: DropView) -> Outcome:
         if statement.if_exists and error.code == "FAILED":
             return context.text_result()
         raise
-    old = _found(context, home, statement.table)
+    old = _existing(context, home, statement.table)
     name = f"{CATALOG_NAME.lower()}.{home}.{statement.table.name}"
     if old is None:
         if statement.if_exists:
@@ -64,7 +64,7 @@ def drop_view(context: ExecutionContext, statement: DropView) -> Outcome:
     return context.text_result()
 
 
-def _found(context: ExecutionContext, home: str, name: TableName) -> Table | None:
+def _existing(context: ExecutionContext, home: str, name: TableName) -> Table | None:
     try:
         return context.host.table(home, name.name)
     except NotFound:
@@ -72,7 +72,7 @@ def _found(context: ExecutionContext, home: str, name: TableName) -> Table | Non
 
 
 def _checked(columns: Sequence[tuple[str, Type]]) -> Sequence[tuple[str, Type]]:
-    seen: set[str] = set()
+    names: set[str] = set()
     for at, (name, type_) in enumerate(columns):
         if name == f"_col{at}":
             raise StatementError(
@@ -80,9 +80,9 @@ def _checked(columns: Sequence[tuple[str, Type]]) -> Sequence[tuple[str, Type]]:
             )
         if not type_.is_whole:
             raise StatementError("COLUMN_TYPE_UNKNOWN", f"Column type is unknown: {name}", remedy="CAST it to a type.")
-        if name.lower() in seen:
+        if name.lower() in names:
             raise StatementError("DUPLICATE_COLUMN_NAME", f"Column name '{name}' specified more than once")
-        seen.add(name.lower())
+        names.add(name.lower())
     return [(name.lower(), type_) for name, type_ in columns]
 
 

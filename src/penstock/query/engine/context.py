@@ -91,5 +91,5 @@ class ExecutionContext:
     ) -> Outcome:
         """Write ``rows`` as the lines of the statement's result, and return its outcome."""
         count = write_lines(self.task.folder / RESULT, rows)
-        known = statistics or StatementStatistics()
-        return Outcome(columns, replace(known, output_rows=count, engine_ms=milliseconds_since(self.started)))
+        base = statistics or StatementStatistics()
+        return Outcome(columns, replace(base, output_rows=count, engine_ms=milliseconds_since(self.started)))

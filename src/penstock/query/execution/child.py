@@ -176,9 +176,9 @@ def _failed(error: StatementError) -> Failed:
 _READER: MessageReader[Parse | Execute] = MessageReader(Parse | Execute, most=None)
 
 
-def is_exhausted(held: int, allocated: int) -> bool:
-    """Return whether a process that holds ``held`` bytes has too little for a statement that may allocate ``allocated``."""
-    return held > max(_MOST_HELD, allocated // 2)
+def is_exhausted(used: int, allocated: int) -> bool:
+    """Return whether a process that holds ``used`` bytes has too little for a statement that may allocate ``allocated``."""
+    return used > max(_MOST_HELD, allocated // 2)
 
 
 class _Memory:

@@ -88,13 +88,13 @@ class ChildPool:
                     return child
         return self._starter.start(_folders(serves))
 
-    def _count(self, taken: int, serves: _Serves) -> None:
+    def _count(self, change: int, serves: _Serves) -> None:
         """Count the processes at work, and start what is missing once several were: the next statements may be long.
 
         Then short ones need processes of their own, and a start takes half a second of a processor.
         """
         with self._lock:
-            self._at_work += taken
+            self._at_work += change
             self._was_busy = self._was_busy or self._at_work >= _BUSY
             missing = self._max_idle - len(self._idle) - self._at_work - self._starting
             if self._closed or not self._was_busy or missing <= 0:

@@ -35,9 +35,9 @@ class ParserPool:
 
     def parse(self, sql: str, parameters: Sequence[str]) -> ParsedText:
         """Parse ``sql``. Raises :class:`InvalidRequest`, and :class:`TooManyRequests` if too many wait."""
-        known = self._known.peek((sql, tuple(parameters)))
-        if known is not None:
-            return known
+        cached = self._known.peek((sql, tuple(parameters)))
+        if cached is not None:
+            return cached
         if not self._places.acquire(timeout=_PLACE_SECONDS):
             raise TooManyRequests("Too many statements are being parsed at the moment.", remedy="Try again in a moment.")
         try:

@@ -125,13 +125,13 @@ class StatementScheduler(Generic[R]):
             self._pool.submit(self._run, run)
 
     def _run(self, run: R) -> None:
-        done = True
+        finished = True
         try:
-            done = self._work(run)
+            finished = self._work(run)
         finally:
             with self._lock:
                 self._short.discard(run)
                 self._long.discard(run)
-                if not done:
+                if not finished:
                     self._preempted.append(run)
                 self._fill()

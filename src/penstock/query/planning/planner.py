@@ -101,11 +101,11 @@ class Planner:
         ``outside`` is what the query around a view needs of it.
         """
         tree = select.tree
-        known: dict[tuple[str, str, str], TableSource] = {}
+        tables: dict[tuple[str, str, str], TableSource] = {}
         with_session(tree, CATALOG_NAME.lower(), database)
         try:
             twin = tree.copy() if self._spark else None
-            sources = self._sources(tree, database, known)
+            sources = self._sources(tree, database, tables)
             types = to_engine(tree, _columns_of(sources))
             if outside is not None and not outside.outer:
                 narrow(tree, outside.conditions)
@@ -115,7 +115,7 @@ class Planner:
             _check_rewritten(tree)
             _name_columns(tree)
             sql = tree.sql("duckdb", comments=False)
-            remote = self._remote(twin, self._sources(twin, database, known), scans) if twin is not None else None
+            remote = self._remote(twin, self._sources(twin, database, tables), scans) if twin is not None else None
         except RecursionError:
             raise StatementError("SYNTAX_ERROR", "The SQL nests too deeply.", remedy="Split it with WITH.") from None
         except SqlglotError as error:
@@ -147,25 +147,25 @@ class Planner:
         return planner.plan(query, database=database, outside=request)
 
     def _sources(
-        self, tree: exp.Query, database: str | None, known: dict[tuple[str, str, str], TableSource]
+        self, tree: exp.Query, database: str | None, tables: dict[tuple[str, str, str], TableSource]
     ) -> list[_Source]:
         sources: list[_Source] = []
-        seen: set[int] = set()
+        visited: set[int] = set()
         for scope in traverse_scope(tree):
             for alias, source in scope.sources.items():
-                if not isinstance(source, exp.Table) or id(source) in seen:
+                if not isinstance(source, exp.Table) or id(source) in visited:
                     continue
-                seen.add(id(source))
+                visited.add(id(source))
                 name = TableName(source.name.lower(), source.db.lower() or database, source.catalog.lower() or None)
                 version = source.args.get("version")
                 positions = bool(source.meta.get(POSITIONS))
                 reference = TableReference(name=name, version=version, position=position_of(source), positions=positions)
                 at = version.sql("trino") if version is not None else ""
                 key = (name.database or "", name.name, f"{at}{' positions' if positions else ''}")
-                if key not in known:
-                    known[key] = find_source(reference, self._reader)
+                if key not in tables:
+                    tables[key] = find_source(reference, self._reader)
                 source.meta[_NUMBER] = len(sources)
-                sources.append(_Source(source, alias, scope, known[key]))
+                sources.append(_Source(source, alias, scope, tables[key]))
                 _strip_schema(sources[-1])
         return sources
 
@@ -230,16 +230,16 @@ class Planner:
 def _columns_of(sources: Sequence[_Source]) -> Columns:
     """Return the function that tells the types of a table's columns, by its node in the query."""
     by_node = {id(source.node): source.source.table for source in sources}
-    known: dict[int, Mapping[str, Type | None]] = {}
+    columns_by_table: dict[int, Mapping[str, Type | None]] = {}
 
     def columns(node: exp.Table) -> Mapping[str, Type | None] | None:
         table = by_node.get(id(node))
         if table is None:
             return None
-        if id(table) not in known:
+        if id(table) not in columns_by_table:
             both = (*table.storage.columns, *table.partition_keys)
-            known[id(table)] = {column.name.lower(): Type.of_hive(column.type or "string") for column in both}
-        return known[id(table)]
+            columns_by_table[id(table)] = {column.name.lower(): Type.of_hive(column.type or "string") for column in both}
+        return columns_by_table[id(table)]
 
     return columns
 

@@ -89,16 +89,16 @@ def _together(batches: "pa.RecordBatchReader") -> "Iterator[Sequence[pa.Array]]"
     """Yield the columns of several batches at once, up to a size: each costs the same for few rows as for many."""
     import pyarrow as pa  # noqa: PLC0415 - as above
 
-    held: list[pa.RecordBatch] = []
+    buffered: list[pa.RecordBatch] = []
     rows = size = 0
     for batch in batches:
-        held.append(batch)
+        buffered.append(batch)
         rows, size = rows + batch.num_rows, size + batch.get_total_buffer_size()
         if rows >= _CHUNK_ROWS or size >= _CHUNK_BYTES:
-            yield _columns(pa.Table.from_batches(held))
-            held, rows, size = [], 0, 0
+            yield _columns(pa.Table.from_batches(buffered))
+            buffered, rows, size = [], 0, 0
     if rows:
-        yield _columns(pa.Table.from_batches(held))
+        yield _columns(pa.Table.from_batches(buffered))
 
 
 def _columns(table: "pa.Table") -> "Sequence[pa.Array]":
@@ -120,11 +120,11 @@ def read_rows(file: BinaryIO, *, offset: int, count: int, quoted: bool, size: in
     """Read up to ``count`` rows from ``file``, which is at ``offset``; fewer if they would exceed ``size`` bytes."""
     rows: list[Sequence[str | None]] = []
     lines = _records(file, quoted=quoted)
-    taken = 0
+    length = 0
     for line in lines:
-        if len(rows) == count or (rows and taken + len(line) > size):
-            return ResultRows(rows, offset + taken)
-        taken += len(line)
+        if len(rows) == count or (rows and length + len(line) > size):
+            return ResultRows(rows, offset + length)
+        length += len(line)
         text = line.decode().removesuffix("\n")
         rows.append(_fields(text) if quoted else text.split("\t"))
     return ResultRows(rows, None)

@@ -32,9 +32,9 @@ def csv_lines(columns: Sequence[pa.Array], types: Sequence[Type | None] = ()) ->
 
     ``types`` are Trino's types of the columns where they are known; they say how many digits a time has.
     """
-    known = types or [None] * len(columns)
+    trino_types = types or [None] * len(columns)
     parts: list[pa.Array | str] = []
-    for at, (column, type_) in enumerate(zip(columns, known, strict=True)):
+    for at, (column, type_) in enumerate(zip(columns, trino_types, strict=True)):
         text = printed(column, type_)
         if not _never_quoted(column.type) and pc.any(pc.match_substring(text, '"')).as_py():
             text = pc.replace_substring(text, '"', '""')

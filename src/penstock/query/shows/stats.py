@@ -38,8 +38,8 @@ def show_stats(context: ExecutionContext, statement: ShowStats) -> Outcome:
         context.on_planned(statistics)
         columns = session.described(plan)
         names = ", ".join(f"c{at}" for at in range(len(columns)))
-        kept = [_aggregates(f"c{at}", type_) for at, (_, type_) in enumerate(columns)]
-        aggregates = ", ".join(["CAST(count(*) AS DOUBLE)", *(name for four in kept for name in four)])
+        expressions = [_aggregates(f"c{at}", type_) for at, (_, type_) in enumerate(columns)]
+        aggregates = ", ".join(["CAST(count(*) AS DOUBLE)", *(name for four in expressions for name in four)])
         counted = replace(plan, sql=f"SELECT {aggregates} FROM ({plan.sql}) AS t({names})", types=())  # noqa: S608 checked SQL
         with session.failures(plan.tree):
             row = session.run(counted).batches.read_all().combine_chunks()

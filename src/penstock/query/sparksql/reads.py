@@ -31,15 +31,15 @@ def spark_columns(name: str, columns: Sequence[Column], used: Callable[[Column],
 
     Raises :class:`StatementError` if one of those is ``used``.
     """
-    known = []
+    result = []
     for column in columns:
         type_ = Type.of_hive(column.type or "string")
         spark = spark_type(type_) if type_ is not None else None
         if spark is not None:
-            known.append((column.name.lower(), spark))
+            result.append((column.name.lower(), spark))
         elif used(column):
             raise unread(name, f"column {column.name}, which is a {column.type}")
-    return known
+    return result
 
 
 def check_versions(reads: Sequence[Read]) -> None:

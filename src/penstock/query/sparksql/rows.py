@@ -197,8 +197,10 @@ def _quotient(call: Call, result: Type | None) -> exp.Expr:
     infinite = call_engine("if", minus, _double("-Infinity"), _double("Infinity"))
     no_number = exp.Or(this=call_engine("isnan", left.copy()), expression=exp.EQ(this=left.copy(), expression=integer(0)))
     by_zero = call_engine("if", no_number, _double("NaN"), infinite)
-    known = exp.And(this=exp.EQ(this=right.copy(), expression=integer(0)), expression=exp.Not(this=_is_null(left.copy())))
-    return call_engine("if", known, by_zero, call_engine("try_divide", left.copy(), right.copy()))
+    divides_by_zero = exp.And(
+        this=exp.EQ(this=right.copy(), expression=integer(0)), expression=exp.Not(this=_is_null(left.copy()))
+    )
+    return call_engine("if", divides_by_zero, by_zero, call_engine("try_divide", left.copy(), right.copy()))
 
 
 def _is_null(value: exp.Expr) -> exp.Expr:

@@ -53,11 +53,11 @@ class _Translation(Translation):
         result = self._scopes.result(tree)
         if result is None:
             raise _unsupported("* over a join with USING", tree)
-        known = [(name, type_) for name, type_ in result if type_ is not None and spark_type(type_) is not None]
-        if len(known) != len(result):
+        typed = [(name, type_) for name, type_ in result if type_ is not None and spark_type(type_) is not None]
+        if len(typed) != len(result):
             names = [name or "of an expression" for name, type_ in result if type_ is None or spark_type(type_) is None]
             raise _unsupported(f"the type of the result's column {names[0]}", tree, "CAST it to its type.")
-        return [(alias or name, type_) for alias, (name, type_) in zip(_written_names(tree, len(known)), known, strict=True)]
+        return [(alias or name, type_) for alias, (name, type_) in zip(_written_names(tree, len(typed)), typed, strict=True)]
 
     def _check(self, node: exp.Expr) -> None:
         what = _REFUSED.get(type(node))

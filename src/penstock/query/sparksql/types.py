@@ -31,13 +31,13 @@ def _lake_type(type_: Type | None) -> LakeType | None:
         return Scalar("timestamp_ntz")  # Spark's TIMESTAMP is an instant; Trino's has no time zone
     if type_.name in _SCALARS:
         return lake_scalar(type_.name, type_.numbers if type_.name == "decimal" else ())
-    known = [lake_type for lake_type in map(_lake_type, type_.inner) if lake_type is not None]
-    if type_.name not in {"row", "array", "map"} or not known or len(known) < len(type_.inner):
+    inner = [lake_type for lake_type in map(_lake_type, type_.inner) if lake_type is not None]
+    if type_.name not in {"row", "array", "map"} or not inner or len(inner) < len(type_.inner):
         return None
     if type_.name == "row":
-        fields = [Field(name, lake_type) for name, lake_type in zip(type_.fields, known, strict=True) if name is not None]
-        return Struct(tuple(fields)) if len(fields) == len(known) else None
-    return Array(*known) if type_.name == "array" else Map(*known)
+        fields = [Field(name, lake_type) for name, lake_type in zip(type_.fields, inner, strict=True) if name is not None]
+        return Struct(tuple(fields)) if len(fields) == len(inner) else None
+    return Array(*inner) if type_.name == "array" else Map(*inner)
 
 
 def cast_to(value: exp.Expr, spark: str) -> exp.Expr:

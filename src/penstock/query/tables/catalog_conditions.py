@@ -29,25 +29,29 @@ def catalog_expression(keys: Sequence[Column], conditions: Sequence[exp.Expr]) -
     types = {key.name.lower(): hive.name_of(key.type or "string") for key in keys if _NAME.fullmatch(key.name.lower())}
     parts: list[str] = []
     for condition in conditions:
-        text = _said(condition, types)
+        text = _expression(condition, types)
         if text is not None and len(" AND ".join([*parts, text])) <= _MAX_LENGTH:
             parts.append(text)
     return " AND ".join(parts) or None
 
 
-def _said(condition: exp.Expr, types: Mapping[str, str]) -> str | None:
+def _expression(condition: exp.Expr, types: Mapping[str, str]) -> str | None:
     condition = condition.unnest()
     match condition:
         case exp.And():
-            known = [name for name in (_said(condition.left, types), _said(condition.right, types)) if name is not None]
-            return f"({' AND '.join(known)})" if known else None
+            parts = [
+                name
+                for name in (_expression(condition.left, types), _expression(condition.right, types))
+                if name is not None
+            ]
+            return f"({' AND '.join(parts)})" if parts else None
         case exp.Or():
-            sides = [_said(condition.left, types), _said(condition.right, types)]
+            sides = [_expression(condition.left, types), _expression(condition.right, types)]
             return None if None in sides else f"({' OR '.join(side for side in sides if side is not None)})"
         case exp.In():
             return _listed(condition, types)
         case exp.Between():
-            return _said(
+            return _expression(
                 exp.and_(
                     exp.GTE(this=condition.this.copy(), expression=condition.args["low"].copy()),
                     exp.LTE(this=condition.this.copy(), expression=condition.args["high"].copy()),

@@ -68,11 +68,11 @@ class _DeltaTable:
 
     def _partitions(self) -> tuple[Sequence[Partition], Sequence[DataFile]]:
         """Return the distinct partitions, and the files with the index of theirs."""
-        known: dict[tuple[str, ...], int] = {}
+        numbers: dict[tuple[str, ...], int] = {}
         files = []
         for path, (size, values) in sorted(self._state.files.items()):
             key = tuple(values.get(name) or HIVE_DEFAULT_PARTITION for name in self._state.keys)
-            files.append(DataFile(self._path(path), size, known.setdefault(key, len(known))))
+            files.append(DataFile(self._path(path), size, numbers.setdefault(key, len(numbers))))
         storage = StorageDescriptor(location=self._location)
         partitions = [
             Partition(
@@ -82,7 +82,7 @@ class _DeltaTable:
                 storage=storage,
                 create_time=self.table.create_time,
             )
-            for values in known
+            for values in numbers
         ]
         return partitions, files
 

@@ -42,13 +42,13 @@ class HiveTable:
 
     def scan(self, request: ScanRequest) -> HiveScan:
         keys = {column.name.lower() for column in self.table.partition_keys}
-        known = [name for name in HIDDEN_COLUMNS if name != "$bucket" or self.table.storage.extra.get("BucketColumns")]
+        names = [name for name in HIDDEN_COLUMNS if name != "$bucket" or self.table.storage.extra.get("BucketColumns")]
         scan = HiveScan(
             view=request.view,
             table=self.table,
             lake=self._opened.lake,
             columns=request.columns,
-            hidden=[name for name in known if name in request.hidden and (keys or name != "$partition")],
+            hidden=[name for name in names if name in request.hidden and (keys or name != "$partition")],
         )
         # Before partitions and files are listed: those of batches in it are complete.
         committed = committed_batches(self._opened.lake, self.table.storage.location or "")

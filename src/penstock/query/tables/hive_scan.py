@@ -109,8 +109,8 @@ class HiveScan:
         names = [key.name for key in self.table.partition_keys]
         base = self.lake.path(self.table.storage.location or "")
         folders = [base / partition_path(names, partition.values) for partition in self.partitions]
-        named = all(Path(file.path).parent == folders[file.partition] for file in self.files)
-        return str(base) if named else None
+        in_folders = all(Path(file.path).parent == folders[file.partition] for file in self.files)
+        return str(base) if in_folders else None
 
     def install(self, engine: Any) -> None:
         """Make the view; the files' own columns are read for it."""

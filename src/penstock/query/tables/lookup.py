@@ -75,9 +75,9 @@ def _stored_table(reference: TableReference, reader: LakeReader) -> Table:
     except StatementError as error:
         if error.code != "TABLE_NOT_FOUND" or error.remedy is not None:
             raise
-        known = (table.name for table in reader.catalog.visible_tables((reference.name.database or "").lower()))
+        names = (table.name for table in reader.catalog.visible_tables((reference.name.database or "").lower()))
         message = error.message.removeprefix(f"{error.code}: ").removeprefix(f"{reference.position}: ")
-        remedy = did_you_mean(reference.name.name, known)
+        remedy = did_you_mean(reference.name.name, names)
         raise StatementError(error.code, message, position=error.position, remedy=remedy) from None
 
 

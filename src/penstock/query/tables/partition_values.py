@@ -50,12 +50,12 @@ def _invalid(engine: Any, table: Table) -> StatementError:
     """Return the error about the first value in ``partition_rows`` that is not of its key's type."""
     for number, key in enumerate(table.partition_keys):
         type_ = key.type or "string"
-        wrong = engine.execute(
+        invalid = engine.execute(
             f"SELECT k{number} FROM partition_rows WHERE k{number} IS NOT NULL "  # noqa: S608 our names
             f"AND TRY_CAST(k{number} AS {duckdb_type(type_)}) IS NULL LIMIT 1"
         ).fetchall()
-        if wrong:
-            message = f"Invalid partition value '{wrong[0][0][:100]}' for {type_} partition key: {key.name}"
+        if invalid:
+            message = f"Invalid partition value '{invalid[0][0][:100]}' for {type_} partition key: {key.name}"
             break
     else:
         message = "A partition has a value that is not of its key's type"

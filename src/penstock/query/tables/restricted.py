@@ -56,11 +56,11 @@ def _denied(table: Table, what: str, reference: TableReference) -> StatementErro
 def _narrowed(table: Table, access: TableAccess) -> Table:
     visible = access.columns
 
-    def kept(columns: Sequence[Column]) -> list[Column]:
+    def visible_columns(columns: Sequence[Column]) -> list[Column]:
         return [column for column in columns if visible is None or column.name.lower() in visible]
 
-    storage = replace(table.storage, columns=kept(table.storage.columns))
-    return replace(table, storage=storage, partition_keys=kept(table.partition_keys))
+    storage = replace(table.storage, columns=visible_columns(table.storage.columns))
+    return replace(table, storage=storage, partition_keys=visible_columns(table.partition_keys))
 
 
 @dataclass(frozen=True, slots=True)

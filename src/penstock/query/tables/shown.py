@@ -28,10 +28,10 @@ def shown_storage(catalog: StatementCatalog, table: Table, storage: StorageDescr
     if visible is None:
         return storage
 
-    def kept(columns: Sequence[Column]) -> list[Column]:
+    def shown(columns: Sequence[Column]) -> list[Column]:
         return [column for column in columns if column.name.lower() in visible]
 
-    return replace(storage, columns=kept(storage.columns))
+    return replace(storage, columns=shown(storage.columns))
 
 
 def visible_columns(catalog: StatementCatalog, table: Table, names: Sequence[str]) -> Collection[str] | None:

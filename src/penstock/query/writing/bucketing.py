@@ -103,8 +103,8 @@ def _hashes(values: pa.ChunkedArray, type_: LakeType) -> pa.ChunkedArray:
     else:
         write = _of(type_)
         encoded = values.combine_chunks().dictionary_encode()
-        known = pa.array([write(item) & _BITS for item in encoded.dictionary.to_pylist()], pa.int64())
-        hashes = pa.chunked_array([pc.take(known, encoded.indices)])
+        hashes_of_values = pa.array([write(item) & _BITS for item in encoded.dictionary.to_pylist()], pa.int64())
+        hashes = pa.chunked_array([pc.take(hashes_of_values, encoded.indices)])
     return pc.bit_wise_and(pc.fill_null(hashes, 0), _BITS)
 
 

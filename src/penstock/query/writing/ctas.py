@@ -82,14 +82,14 @@ def _options(properties: Mapping[str, PropertyValue]) -> WriteOptions:
 
 
 def _check_names(columns: Sequence[ResultColumn]) -> None:
-    seen: set[str] = set()
+    names: set[str] = set()
     for column in columns:
         name = column.name.lower()
-        if name in seen:
+        if name in names:
             raise StatementError("DUPLICATE_COLUMN_NAME", f"Column name '{name}' specified more than once")
         if not name or name.startswith("_col"):
             raise StatementError("MISSING_COLUMN_NAME", "Column name not specified", remedy="Write expression AS name.")
-        seen.add(name)
+        names.add(name)
 
 
 Pairs = Sequence[tuple[str, str]]

@@ -115,13 +115,13 @@ def _placed(
     """Return the places of files; those of a registered partition are at its own location."""
     if not table.partition_keys or is_projected(table):
         return placed(context, files, location)
-    known = {
+    locations = {
         tuple(partition.values): partition.storage.location
         for partition in context.host.partitions(table.database, table.name)
     }
     places: list[tuple[str, str]] = []
     for file in files:
-        home = known.get(tuple(value or "__HIVE_DEFAULT_PARTITION__" for value in file.values))
+        home = locations.get(tuple(value or "__HIVE_DEFAULT_PARTITION__" for value in file.values))
         own = replace(file, name=file.name.rpartition("/")[2]) if home else file
         places += placed(context, [own], home or location)
     return places

@@ -78,16 +78,16 @@ class PartitionedWriter:
 
     def write_all(self, batches: Iterator[pa.RecordBatch]) -> None:
         """Write a query's batches. Raises :class:`StatementError`."""
-        held: list[pa.RecordBatch] = []
+        buffered: list[pa.RecordBatch] = []
         rows = 0
         for batch in batches:
-            held.append(batch)
+            buffered.append(batch)
             rows += batch.num_rows
             if rows >= _ROWS:
-                self._write(pa.Table.from_batches(held))
-                held, rows = [], 0
-        if held:
-            self._write(pa.Table.from_batches(held))
+                self._write(pa.Table.from_batches(buffered))
+                buffered, rows = [], 0
+        if buffered:
+            self._write(pa.Table.from_batches(buffered))
 
     def finish(self, *, empty: bool) -> Sequence[WrittenFile]:
         """Complete all files and return them; with ``empty``, one file without rows if there are none."""

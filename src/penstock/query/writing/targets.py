@@ -59,8 +59,8 @@ def new_partitions(host: StatementHost, table: Table, files: Sequence[WrittenFil
     written = dict.fromkeys(tuple(value or HIVE_DEFAULT_PARTITION for value in file.values) for file in files)
     if not written:
         return []
-    known = {tuple(partition.values) for partition in host.partitions(table.database, table.name)}
-    return [values for values in written if values not in known]
+    registered = {tuple(partition.values) for partition in host.partitions(table.database, table.name)}
+    return [values for values in written if values not in registered]
 
 
 def partition_changes(

@@ -17,10 +17,10 @@ _LINE_ENDS = ("\n", "\r")
 
 def json_line(columns: Sequence[tuple[str, LakeType]]) -> Callable[[Sequence[Any]], str]:
     """Return the function from a row's values to its line; NULLs are left out."""
-    named = [(f"{json.dumps(name, ensure_ascii=False)}:", _json(type_)) for name, type_ in columns]
+    fields = [(f"{json.dumps(name, ensure_ascii=False)}:", _json(type_)) for name, type_ in columns]
 
     def line(row: Sequence[Any]) -> str:
-        parts = [name + value(item) for (name, value), item in zip(named, row, strict=True) if item is not None]
+        parts = [name + value(item) for (name, value), item in zip(fields, row, strict=True) if item is not None]
         return "{" + ",".join(parts) + "}\n"
 
     return line

@@ -88,7 +88,7 @@ def read_steps(path: str) -> tuple[str, ...]:
 _MISSING = object()
 
 
-def _found(text: str, path: str) -> Any:
+def _value_at(text: str, path: str) -> Any:
     steps = read_steps(path)
     try:
         value = parse(text)
@@ -106,11 +106,11 @@ def _found(text: str, path: str) -> Any:
 
 def extract(text: str, path: str) -> str | None:
     """Return the JSON at ``path``, None if there is none or ``text`` is not JSON."""
-    value = _found(text, path)
+    value = _value_at(text, path)
     return None if value is _MISSING else write(value)
 
 
 def extract_scalar(text: str, path: str) -> str | None:
     """Return the text of the scalar at ``path``, None if there is none, or an object, an array or null."""
-    value = _found(text, path)
+    value = _value_at(text, path)
     return None if value is _MISSING else scalar_text(value)

@@ -29,7 +29,7 @@ def check_column(node: exp.Column, scopes: Iterable[tuple[exp.Expr, Sequence[Nam
     name, table = node.name.lower(), node.table.lower()
     if name.startswith("$"):
         return
-    known: list[str] = []
+    columns_seen: list[str] = []
     only_output = False
     complete = True
     for query, sources in scopes:
@@ -44,19 +44,19 @@ def check_column(node: exp.Column, scopes: Iterable[tuple[exp.Expr, Sequence[Nam
             return
         # A view's columns in the catalog may be others than those of its text; the engine knows them.
         complete = complete and all(columns is not None for _, columns in sources) and not _reads_tables(query)
-        known += [column for _, columns in sources for column in columns or ()]
+        columns_seen += [column for _, columns in sources for column in columns or ()]
         only_output = only_output or (not table and any(_is_alias(expression, name) for expression in query.expressions))
-    if not table and (complete or ((only_output or name in _OF_THE_ENGINE) and name not in known)):
-        raise not_found(node, known)
+    if not table and (complete or ((only_output or name in _OF_THE_ENGINE) and name not in columns_seen)):
+        raise not_found(node, columns_seen)
 
 
-def not_found(node: exp.Column, known: Iterable[str]) -> StatementError:
+def not_found(node: exp.Column, columns: Iterable[str]) -> StatementError:
     """Return Trino's error for a name that is not a column."""
     return StatementError(
         "COLUMN_NOT_FOUND",
         f"Column '{_shown(node)}' cannot be resolved",
         position=position_of(node),
-        remedy=did_you_mean(node.name, known),
+        remedy=did_you_mean(node.name, columns),
     )
 
 

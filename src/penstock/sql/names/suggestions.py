@@ -8,8 +8,8 @@ __all__ = ["did_you_mean"]
 _MAX_COMPARED = 5_000
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str | None:
-    """Return a sentence with the name of ``known`` that is nearest to ``name``, None if none is near."""
-    names = list(dict.fromkeys(item.lower() for item in known))[:_MAX_COMPARED]
-    matches = get_close_matches(name.lower(), names, n=1, cutoff=0.7)
+def did_you_mean(name: str, names: Iterable[str]) -> str | None:
+    """Return a sentence with the name of ``candidates`` that is nearest to ``name``, None if none is near."""
+    candidates = list(dict.fromkeys(item.lower() for item in names))[:_MAX_COMPARED]
+    matches = get_close_matches(name.lower(), candidates, n=1, cutoff=0.7)
     return f"Did you mean '{matches[0]}'?" if matches else None

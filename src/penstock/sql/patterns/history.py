@@ -50,12 +50,12 @@ class SeenRows(History):
 
     def _rows_kept(self) -> dict[tuple[frozenset[int], bool], int]:
         """Return how many rows of each set of variables navigations need, the first ones or the last ones."""
-        kept: dict[tuple[frozenset[int], bool], int] = {}
+        counts: dict[tuple[frozenset[int], bool], int] = {}
         for place in self._places:
             key = (place.labels, place.first)
-            kept[key] = max(kept.get(key, 0), place.logical + 1)
-        self._order = {key: at for at, key in enumerate(kept)}
-        return kept
+            counts[key] = max(counts.get(key, 0), place.logical + 1)
+        self._order = {key: at for at, key in enumerate(counts)}
+        return counts
 
     def extended(self, history: Any, row: int, label: int) -> Any:
         result: list[Any] = []
@@ -98,12 +98,12 @@ class SeenRows(History):
         return None
 
     def _leaf(self, leaf: list[Any]) -> Callable[[Any], Any]:
-        kind = leaf[0]
-        if kind == "value":
+        operator = leaf[0]
+        if operator == "value":
             return self._value(leaf[1], leaf[2])
-        if kind == "label":
+        if operator == "label":
             return self._label(leaf[1])
-        if kind == "number":
+        if operator == "number":
             return lambda _: self.number
         name = self._aggregates[leaf[1]][0]
         at = len(self._kept) + leaf[1]

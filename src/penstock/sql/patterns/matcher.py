@@ -98,10 +98,10 @@ class Matcher:
         program, count, history = self._program, self._count, self._history
         while True:
             instruction = program[at]
-            kind = instruction[0]
-            if kind in {"split", "label"} and not self._is_new(at, row, path):
+            operation = instruction[0]
+            if operation in {"split", "label"} and not self._is_new(at, row, path):
                 return None
-            if kind == "label":
+            if operation == "label":
                 label = instruction[1]
                 before = path.history if path is not None else history.empty
                 path = Path(path, row, label, instruction[2], history.extended(before, row, label)) if row < count else None
@@ -109,14 +109,14 @@ class Matcher:
                     return None
                 row += 1
                 at += 1
-            elif kind == "split":
+            elif operation == "split":
                 stack.append((instruction[2], row, path))
                 at = instruction[1]
-            elif kind == "jump":
+            elif operation == "jump":
                 at = instruction[1]
-            elif kind == "done":
+            elif operation == "done":
                 return (path,)
-            elif (row == 0) if kind == "start" else (row == count):
+            elif (row == 0) if operation == "start" else (row == count):
                 at += 1
             else:
                 return None

@@ -22,11 +22,11 @@ def columns(cursor: Cursor) -> Sequence[ColumnDefinition]:
     """Read ``(name type COMMENT 'text', ...)``. Raises :class:`InvalidRequest` for a repeated name."""
     first = cursor.peek()
     definitions = cursor.listed(lambda: column(cursor))
-    seen: set[str] = set()
+    names: set[str] = set()
     for name in (definition.name for definition in definitions):
-        if name in seen:
+        if name in names:
             raise cursor.wrong(first, f"Duplicate column name: {name}")
-        seen.add(name)
+        names.add(name)
     return definitions
 
 

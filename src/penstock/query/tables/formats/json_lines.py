@@ -215,10 +215,10 @@ def _typed(values: list[Any], type_: str, convert: Converter) -> list[Any] | Non
 
 def _converted_texts(values: list[Any], convert: Converter) -> list[Any] | None:
     try:
-        known = {item: convert(item) for item in set(values) - {None}}
+        converted = {item: convert(item) for item in set(values) - {None}}
     except JsonProblem:
         return None  # its message has the line's number
-    return [known.get(item) for item in values]
+    return [converted.get(item) for item in values]
 
 
 class _Object(dict[str, Any]):

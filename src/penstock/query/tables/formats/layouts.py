@@ -79,22 +79,24 @@ def file_format(table: str, storage: StorageDescriptor, parameters: Mapping[str,
     serde = storage.serde_info
     library = (serde.serialization_library if serde else None) or ""
     layout = tuple((column.name.lower(), column.type or "string") for column in storage.columns)
-    known = Storage(table, layout, dict(serde.parameters) if serde else {}, parameters)
+    described = Storage(table, layout, dict(serde.parameters) if serde else {}, parameters)
     for name in ("jsonPath", "rowTag"):
         if parameters.get(name):
             # A SerDe would read other records than the crawler's classifier named.
-            raise known.refused(f"its records are those of {name} {parameters[name][:100]!r}, which only Glue's jobs read.")
+            raise described.refused(
+                f"its records are those of {name} {parameters[name][:100]!r}, which only Glue's jobs read."
+            )
     make = _BY_LIBRARY.get(library.lower())
     if make is not None:
-        _check_input(known, library, storage.input_format or "")
-        return make(known)
+        _check_input(described, library, storage.input_format or "")
+        return make(described)
     texts = [storage.input_format, parameters.get("classification"), storage.parameters.get("classification")]
     texts.append(parameters.get("spark.sql.sources.provider"))
     if not library or "parquet" in library.lower():
         for text in [library, *(text.lower() for text in texts if text)]:
             for word, by_word in _BY_WORD.items():
                 if word in text.lower():
-                    return by_word(known)
+                    return by_word(described)
     what = library or storage.input_format or parameters.get("classification") or "no input format"
     raise StatementError(
         "HIVE_UNSUPPORTED_FORMAT",

@@ -41,13 +41,13 @@ def read_lines(files: Sequence[NumberedFile], options: LineOptions) -> Iterator[
 
 
 def _without_ends(batches: Iterator[list[bytes]], options: LineOptions) -> Iterator[list[bytes]]:
-    skip, held = options.header, list[bytes]()
+    skip, pending = options.header, list[bytes]()
     for lines in batches:
         left = lines[skip:]
         skip = max(0, skip - len(lines))
         if options.footer:
-            left = held + left
-            held = left[-options.footer :]
+            left = pending + left
+            pending = left[-options.footer :]
             left = left[: -options.footer]
         if left:
             yield left

@@ -36,9 +36,11 @@ class ParquetFormat:
         columns = {}
         for column in used:
             name = column.name.lower()
-            known = name in described
+            is_declared = name in described
             columns[name] = (
-                converted(column, described[name], f"f.{quote_name(column.name)}", where=where) if known else null_of(column)
+                converted(column, described[name], f"f.{quote_name(column.name)}", where=where)
+                if is_declared
+                else null_of(column)
             )
         return [Relation(parquet_source(paths, with_file=with_file), columns, by_path=True)]
 

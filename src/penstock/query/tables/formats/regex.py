@@ -49,12 +49,12 @@ class RegexFormat:
             with warnings.catch_warnings():
                 # Python warns of classes within classes, which Java reads in another way.
                 warnings.simplefilter("error")
-                made = Pattern(_NAMED.sub(r"(?P<\1>", pattern), narrow=True, fold=fold)
+                result = Pattern(_NAMED.sub(r"(?P<\1>", pattern), narrow=True, fold=fold)
         except (re.error, Warning, RecursionError, OverflowError) as error:
             raise refused(f"input.regex cannot be used: {error}.") from None
-        if made.groups != len(columns):
-            raise refused(f"input.regex has {made.groups} groups for {len(columns)} columns.")
-        return cls(made, lines, columns)
+        if result.groups != len(columns):
+            raise refused(f"input.regex has {result.groups} groups for {len(columns)} columns.")
+        return cls(result, lines, columns)
 
     @property
     def name(self) -> str:

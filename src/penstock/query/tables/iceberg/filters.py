@@ -127,8 +127,8 @@ class _Reader:
         values = [self._value(expression, column) for expression in node.expressions]
         if column is None or node.args.get("query") or node.args.get("unnest") or not 0 < len(values) <= _MAX_LIST:
             return None
-        known = [item for item in values if item is not None]
-        return _in(column[0], known) if len(known) == len(values) else None
+        constants = [item for item in values if item is not None]
+        return _in(column[0], constants) if len(constants) == len(values) else None
 
     def _compared(self, node: exp.Expr) -> BooleanExpression | None:
         comparison = type(node)
@@ -187,8 +187,8 @@ def _number(node: exp.Expr, type_: IcebergType) -> Any:
 def _time(node: exp.Expr, type_: IcebergType) -> Any:
     if not isinstance(node, exp.Cast) or not isinstance(node.this, exp.Literal) or not node.this.is_string:
         return None
-    text, named = node.this.name.strip(), node.to.this
-    if named is exp.DType.DATE:
+    text, target = node.this.name.strip(), node.to.this
+    if target is exp.DType.DATE:
         day = date.fromisoformat(text) if len(text) == 10 else None
         if isinstance(type_, TimestamptzType) or day is None:
             return None
@@ -197,7 +197,7 @@ def _time(node: exp.Expr, type_: IcebergType) -> Any:
     if stamp is None or isinstance(type_, DateType):
         return None
     if isinstance(type_, TimestampType):
-        known = named in {exp.DType.TIMESTAMP, exp.DType.TIMESTAMPNTZ} and stamp.tzinfo is None
-        return stamp.isoformat() if known else None
-    known = named in {exp.DType.TIMESTAMPTZ, exp.DType.TIMESTAMPLTZ} and stamp.tzinfo is not None
-    return stamp.isoformat() if known else None
+        fits = target in {exp.DType.TIMESTAMP, exp.DType.TIMESTAMPNTZ} and stamp.tzinfo is None
+        return stamp.isoformat() if fits else None
+    fits = target in {exp.DType.TIMESTAMPTZ, exp.DType.TIMESTAMPLTZ} and stamp.tzinfo is not None
+    return stamp.isoformat() if fits else None

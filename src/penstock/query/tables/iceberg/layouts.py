@@ -110,9 +110,9 @@ def _field_id(field: pa.Field) -> int | None:
 def _nodes(fields: Sequence[pa.Field], mapping: NameMapping | None) -> Mapping[int, _Node]:
     nodes: dict[int, _Node] = {}
     for field in fields:
-        known, inside = (_field_id(field), None) if mapping is None else mapping.get(field.name, (None, {}))
-        if known is not None:
-            nodes[known] = _Node(field.name, field.type, _nodes(_children(field.type), inside))
+        number, inside = (_field_id(field), None) if mapping is None else mapping.get(field.name, (None, {}))
+        if number is not None:
+            nodes[number] = _Node(field.name, field.type, _nodes(_children(field.type), inside))
     return nodes
 
 
@@ -196,20 +196,20 @@ def _fits_decimal(source: pa.DataType, type_: Any) -> tuple[bool, bool]:
     return True, source.precision == type_.precision
 
 
-def _fits_uuid(source: pa.DataType, _kind: Any) -> tuple[bool, bool]:
-    known = str(getattr(source, "extension_name", "")) == "arrow.uuid"
-    return known or (_T.is_fixed_size_binary(source) and source.byte_width == 16), known
+def _fits_uuid(source: pa.DataType, _type: Any) -> tuple[bool, bool]:
+    is_uuid = str(getattr(source, "extension_name", "")) == "arrow.uuid"
+    return is_uuid or (_T.is_fixed_size_binary(source) and source.byte_width == 16), is_uuid
 
 
-def _fits_bytes(source: pa.DataType, _kind: Any) -> tuple[bool, bool]:
+def _fits_bytes(source: pa.DataType, _type: Any) -> tuple[bool, bool]:
     return _T.is_binary(source) or _T.is_large_binary(source) or _T.is_fixed_size_binary(source), True
 
 
-def _fits_local(source: pa.DataType, _kind: Any) -> tuple[bool, bool]:
+def _fits_local(source: pa.DataType, _type: Any) -> tuple[bool, bool]:
     return _T.is_date32(source) or (_T.is_timestamp(source) and source.tz is None), source == pa.timestamp("us")
 
 
-def _fits_instant(source: pa.DataType, _kind: Any) -> tuple[bool, bool]:
+def _fits_instant(source: pa.DataType, _type: Any) -> tuple[bool, bool]:
     # INT96, which old writers use for instants too, has no zone in the file.
     return _T.is_timestamp(source), source == pa.timestamp("us", "UTC")
 

@@ -195,8 +195,8 @@ def _pairs(counts: Mapping[int, int] | None) -> list[tuple[int, int]] | None:
 def _bounds(bounds: Mapping[int, bytes] | None, schema: Schema) -> list[tuple[int, str]] | None:
     if bounds is None:
         return None
-    known = {number: schema.find_type(number) for number in bounds if number in schema.field_ids}
-    return [(number, _shown(type_, bounds[number]) or "") for number, type_ in sorted(known.items())]
+    types = {number: schema.find_type(number) for number in bounds if number in schema.field_ids}
+    return [(number, _shown(type_, bounds[number]) or "") for number, type_ in sorted(types.items())]
 
 
 def _shown(type_: IcebergType, bound: bytes | None) -> str | None:

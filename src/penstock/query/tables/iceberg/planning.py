@@ -137,11 +137,11 @@ def whole_schema(metadata: TableMetadata, schema: Schema) -> Schema:
 
     Files are partitioned, and have deletes, by columns that the schema no longer has.
     """
-    known = set(schema.field_ids)
+    ids = set(schema.field_ids)
     added: dict[int, NestedField] = {}
     for other in reversed(metadata.schemas):
         for nested_field in other.fields:
-            if nested_field.field_id not in known and nested_field.field_id not in added:
+            if nested_field.field_id not in ids and nested_field.field_id not in added:
                 added[nested_field.field_id] = NestedField(
                     nested_field.field_id, f"__dropped_{nested_field.field_id}", nested_field.field_type, required=False
                 )
@@ -159,13 +159,13 @@ def plan_files(
         if pruning.manifest(manifest_file.partition_spec_id)(manifest_file)
     ]
     tasks: list[FileTask] = []
-    seen = 0
+    file_count = 0
     partitions: set[object] = set()
     for manifest in manifests:
         if manifest.content != ManifestContent.DATA:
             continue
         entries = read_entries(manifest, io)
-        seen += len(entries)
+        file_count += len(entries)
         partitions.update((manifest.partition_spec_id, entry.data_file.partition) for entry in entries)
         keep = pruning.partition(manifest.partition_spec_id)
         tasks += [FileTask(entry) for entry in entries if keep(entry.data_file) and pruning.metrics(entry.data_file)]
@@ -178,7 +178,7 @@ def plan_files(
     _attach(tasks, [entry for manifest in (deletes if tasks else ()) for entry in read_entries(manifest, io)], metadata)
     return ScanPlan(
         tasks=tasks,
-        files_seen=seen,
+        files_seen=file_count,
         manifests_read=len(manifests),
         partitions_read=len({(task.file.spec_id, task.file.partition) for task in tasks}),
         partitions_seen=len(partitions),

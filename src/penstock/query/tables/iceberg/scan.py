@@ -195,12 +195,12 @@ class IcebergScan:
         deleted = [task for task in tasks if task.positions]
         if deleted:
             load_positions(engine, self._named("deleted"), deleted, self.path, self.io)
-        known = self._every_field()
+        fields = self._every_field()
         for ids, deletes in equality_sets(tasks).items():
-            load_equalities(engine, f"{SCHEMA}.{quoted_set(ids, self.view)}", deletes, known, self.path)
+            load_equalities(engine, f"{SCHEMA}.{quoted_set(ids, self.view)}", deletes, fields, self.path)
         if any(task.equalities for task in tasks):
             self._load_pairs(engine)
-        parts = [self._group_sql(group) for group in self._groups(known)]
+        parts = [self._group_sql(group) for group in self._groups(fields)]
         sql = " UNION ALL ".join(parts) if parts else self._empty()
         engine.execute(f"CREATE VIEW {SCHEMA}.{quote_name(self.view)} AS {sql}")
 
@@ -213,15 +213,15 @@ class IcebergScan:
 
     def _every_field(self) -> Mapping[int, NestedField]:
         whole = whole_schema(self.state.metadata, self.schema)
-        known = {nested_field.field_id: nested_field for nested_field in whole.fields}
+        fields = {nested_field.field_id: nested_field for nested_field in whole.fields}
         for ids in equality_sets(self.plan.tasks):
-            if not known.keys() >= set(ids):
+            if not fields.keys() >= set(ids):
                 raise StatementError(
                     "NOT_SUPPORTED",
                     f"'{self.state.name}' has equality deletes by fields inside of columns.",
                     remedy="Compact the table with the engine that wrote it.",
                 )
-        return known
+        return fields
 
     def _load_pairs(self, engine: Any) -> None:
         """Make a table of which equality deletes apply to which data files."""
@@ -234,10 +234,10 @@ class IcebergScan:
         ]
         engine.executemany(f"INSERT INTO {name} VALUES (?, ?)", pairs)  # noqa: S608 our own names
 
-    def _groups(self, known: Mapping[int, NestedField]) -> Sequence[_Group]:
+    def _groups(self, fields_by_id: Mapping[int, NestedField]) -> Sequence[_Group]:
         mapping = read_name_mapping(self.state.metadata.properties)
         specs = self.state.metadata.specs()
-        types = {number: nested_field.field_type for number, nested_field in known.items()}
+        types = {number: nested_field.field_type for number, nested_field in fields_by_id.items()}
         groups: dict[object, _Group] = {}
         for task in self.plan.tasks:
             path = self.path(task.file.file_path)
@@ -247,7 +247,7 @@ class IcebergScan:
             sets = tuple(sorted({ids_of(equality) for equality in task.equalities}))
             group = _Group(
                 columns=tuple(layout.project(nested_field, constants) for nested_field in self.fields),
-                keys={id_: layout.project(known[id_], constants) for ids in sets for id_ in ids},
+                keys={id_: layout.project(fields_by_id[id_], constants) for ids in sets for id_ in ids},
                 deleted=bool(task.positions),
                 equalities=sets,
             )

@@ -40,8 +40,8 @@ def engine_type(type_: IcebergType) -> str:
 
 def hive_type(type_: IcebergType, *, precise: bool = False) -> str:
     """Return the type as a text of the catalog; ``precise`` is for the planner, which has to know the digits of times."""
-    known = lake_type(type_)
-    return hive.render(known if precise else iceberg.without_digits(known))
+    lake = lake_type(type_)
+    return hive.render(lake if precise else iceberg.without_digits(lake))
 
 
 def literal(value: Any, type_: IcebergType) -> str:

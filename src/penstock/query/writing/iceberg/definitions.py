@@ -43,7 +43,7 @@ _WITH = frozenset({"table_type", "is_external", "location", "partitioning"})
 
 def create_table(context: ExecutionContext, statement: CreateTable) -> Outcome:
     """Create an empty table. Raises :class:`StatementError`."""
-    for wrong, what in (
+    for refused, what in (
         (statement.external, "External keyword not allowed for table type ICEBERG"),
         (statement.partitioned_by, "The columns in PARTITIONED BY of an Iceberg table have no types"),
         (
@@ -53,7 +53,7 @@ def create_table(context: ExecutionContext, statement: CreateTable) -> Outcome:
         (statement.clustered_by, "An Iceberg table is not CLUSTERED BY; write PARTITIONED BY (bucket(N, column))"),
         (not statement.columns, "An Iceberg table needs columns"),
     ):
-        if wrong:
+        if refused:
             raise StatementError("INVALID_TABLE_PROPERTY", f"{what}.")
     ids = count(1)
     fields = [_field(column.name, iceberg_type(column.type, ids), ids, column.comment) for column in statement.columns]

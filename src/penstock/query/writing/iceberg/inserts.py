@@ -24,11 +24,11 @@ def insert(context: ExecutionContext, statement: Insert, table: Table) -> Outcom
     """
     changes = TableChanges(context, table)
     check_writable(changes.state)
-    known = {field.name.lower(): field.name for field in all_fields(changes.state.metadata.schema())}
+    target_names = {field.name.lower(): field.name for field in all_fields(changes.state.metadata.schema())}
     for column in statement.columns:
-        if column not in known:
+        if column not in target_names:
             raise StatementError("COLUMN_NOT_FOUND", f"Insert column name does not exist in target table: {column}")
-    names = [known[column] for column in statement.columns] or list(known.values())
+    names = [target_names[column] for column in statement.columns] or list(target_names.values())
     with context.computed(statement.query) as computation:
         columns = computation.result.columns
         if len(columns) != len(names):

@@ -61,11 +61,15 @@ def _condition(changes: TableChanges, where: exp.Expr | None) -> BooleanExpressi
     metadata = changes.state.metadata
     schema = metadata.schema()
     sources = {schema.find_column_name(field.source_id) for field in metadata.spec().fields}
-    known = {name.lower() for name in sources if name}
+    partition_columns = {name.lower() for name in sources if name}
     parts = list(where.flatten()) if isinstance(where, exp.And) else [where]
     for part in parts:
         columns = {column.name.lower() for column in part.find_all(exp.Column)}
-        if not columns or not columns <= known or isinstance(to_iceberg([part], schema, outer=False), AlwaysTrue):
+        if (
+            not columns
+            or not columns <= partition_columns
+            or isinstance(to_iceberg([part], schema, outer=False), AlwaysTrue)
+        ):
             raise StatementError(
                 "NOT_SUPPORTED",
                 f"OPTIMIZE by the condition {part.sql('trino')[:200]} is not supported.",

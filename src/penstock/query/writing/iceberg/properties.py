@@ -51,8 +51,8 @@ def iceberg_properties(properties: Mapping[str, str]) -> dict[str, str]:
         if lowered in _NUMBERS:
             if not _NUMBER.fullmatch(value):
                 raise _refused(f"The table property {lowered} is '{value[:50]}', not a whole number.")
-            known = _NUMBERS[lowered]
-            result[known.name] = str(int(value) * known.factor)
+            number = _NUMBERS[lowered]
+            result[number.name] = str(int(value) * number.factor)
         elif lowered == "format":
             if value.lower() != "parquet":
                 raise StatementError("NOT_SUPPORTED", f"Iceberg tables of format {value[:50]} are not written; parquet is.")
@@ -84,9 +84,9 @@ def athena_properties(stored: Mapping[str, str]) -> dict[str, str]:
     for name, other in ICEBERG_OF_ATHENA.items():
         if other in stored:
             properties[name] = stored[other].lower()
-    for name, known in _NUMBERS.items():
-        if known.name in stored and _NUMBER.fullmatch(stored[known.name]):
-            properties[name] = str(int(stored[known.name]) // known.factor)
+    for name, number in _NUMBERS.items():
+        if number.name in stored and _NUMBER.fullmatch(stored[number.name]):
+            properties[name] = str(int(stored[number.name]) // number.factor)
     return properties
 
 

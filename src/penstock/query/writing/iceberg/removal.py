@@ -88,8 +88,8 @@ def vacuum(context: ExecutionContext, _statement: Vacuum, table: Table) -> Outco
     used = _snapshot_files(after.metadata.snapshots, changes.io) | _metadata_files(after, after.metadata)
     # By path, because writers name the same file by s3://, s3a:// and s3n://.
     live = {changes.io.path(name) for name in used}
-    kept = {snapshot.snapshot_id for snapshot in after.metadata.snapshots}
-    gone = [snapshot for snapshot in before.metadata.snapshots if snapshot.snapshot_id not in kept]
+    remaining = {snapshot.snapshot_id for snapshot in after.metadata.snapshots}
+    gone = [snapshot for snapshot in before.metadata.snapshots if snapshot.snapshot_id not in remaining]
     own = f"{after.metadata.location.rstrip('/')}/"
     expired = _snapshot_files(gone, changes.io)
     unused = {name for name in expired if name.startswith(own) and changes.io.path(name) not in live}
@@ -104,16 +104,16 @@ def _expired(metadata: TableMetadata, *, now: int, recent: int) -> Updates:
     properties = metadata.properties
     by_id = {snapshot.snapshot_id: snapshot for snapshot in metadata.snapshots}
     refs = {name: ref for name, ref in metadata.refs.items() if name == MAIN or not _is_old(ref, by_id, properties, now)}
-    kept: set[int] = set()
+    live: set[int] = set()
     for ref in refs.values():
-        kept.add(ref.snapshot_id)
+        live.add(ref.snapshot_id)
         if ref.snapshot_ref_type is SnapshotRefType.BRANCH:
-            kept |= _of_branch(ref, by_id, properties, now)
-    kept |= _recently_current(metadata, since=now - recent)
+            live |= _of_branch(ref, by_id, properties, now)
+    live |= _recently_current(metadata, since=now - recent)
     oldest = now - int(properties.get(_AGE[0], str(_AGE[1])))
     reachable = {ancestor for ref in refs.values() for ancestor in _ancestors(ref.snapshot_id, by_id)}
     # A snapshot that no branch leads to is kept for its age alone: somebody may be about to publish it.
-    kept |= {
+    live |= {
         snapshot.snapshot_id
         for snapshot in metadata.snapshots
         if snapshot.snapshot_id not in reachable and snapshot.timestamp_ms >= oldest
@@ -121,7 +121,7 @@ def _expired(metadata: TableMetadata, *, now: int, recent: int) -> Updates:
     updates: list[Mapping[str, Any]] = [
         {"action": "remove-snapshot-ref", "ref-name": name} for name in metadata.refs if name not in refs
     ]
-    expired = [number for number in by_id if number not in kept]
+    expired = [number for number in by_id if number not in live]
     return [*updates, {"action": "remove-snapshots", "snapshot-ids": expired}] if expired else updates
 
 

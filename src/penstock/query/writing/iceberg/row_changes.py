@@ -88,9 +88,9 @@ def _target(node: exp.Expr) -> exp.Table:
     return target
 
 
-def _refuse(tree: exp.Expr, known: set[str], what: str) -> None:
+def _refuse(tree: exp.Expr, columns: set[str], what: str) -> None:
     for name, value in tree.args.items():
-        if value and name not in known:
+        if value and name not in columns:
             raise StatementError("NOT_SUPPORTED", f"{what} with {name.upper().rstrip('_')} is not supported.")
 
 

@@ -129,15 +129,15 @@ def _fits_decimal(source: pa.DataType, type_: Any) -> bool:
     return bool(_T.is_decimal(source))
 
 
-def _fits_number(source: pa.DataType, _kind: Any) -> bool:
+def _fits_number(source: pa.DataType, _type: Any) -> bool:
     return bool(_T.is_integer(source) or _T.is_decimal(source) or _T.is_float32(source))
 
 
-def _fits_bytes(source: pa.DataType, _kind: Any) -> bool:
+def _fits_bytes(source: pa.DataType, _type: Any) -> bool:
     return bool(_T.is_binary(source) or _T.is_large_binary(source) or _T.is_fixed_size_binary(source))
 
 
-def _fits_uuid(source: pa.DataType, _kind: Any) -> bool:
+def _fits_uuid(source: pa.DataType, _type: Any) -> bool:
     return bool(_T.is_string(source)) or str(getattr(source, "extension_name", "")) == "arrow.uuid"
 
 

@@ -144,9 +144,9 @@ def _row(value: Any, type_: _Kind) -> str:
     if not isinstance(value, dict):
         raise ValueError(f"Expected a json array or object, but got {_token(value)}")
     fields: dict[str, Any] = {}
-    known = {name.lower() for name in names}
+    field_names = {name.lower() for name in names}
     for name, item in value.items():
-        if name.lower() in fields and name.lower() in known:
+        if name.lower() in fields and name.lower() in field_names:
             raise ValueError(f"Duplicate field: {name.lower()}")
         fields[name.lower()] = item
     return _object((name, _shape(fields.get(name.lower()), inner)) for name, inner in zip(names, type_.inner, strict=True))

@@ -32,8 +32,8 @@ def cast_nested(value: exp.Expr, source: Type | None, target: Type, convert: Con
 def _is_plain(source: Type, target: Type) -> bool:
     """Return whether the engine's own cast does what Trino's does."""
     if source.name == target.name == "row":
-        named = len(source.inner) == len(target.inner) and (not any(source.fields) or source.fields == target.fields)
-        return named and all(map(_is_plain_inside, source.inner, target.inner))
+        same_fields = len(source.inner) == len(target.inner) and (not any(source.fields) or source.fields == target.fields)
+        return same_fields and all(map(_is_plain_inside, source.inner, target.inner))
     if source.inner:
         return source.name == target.name and all(map(_is_plain_inside, source.inner, target.inner))
     if source.name == "unknown" or source == target:
@@ -64,5 +64,5 @@ def _fields(value: exp.Expr, source: Type, target: Type, convert: Convert) -> ex
     row = call_engine("row", *fields)
     engine = engine_type(target)
     absent = exp.Is(this=exp.paren(value.copy(), copy=False), expression=exp.Null())
-    made = exp.Case(ifs=[exp.If(this=exp.Not(this=absent), true=row if engine is None else as_type(row, target))])
-    return exp.Paren(this=made)
+    result = exp.Case(ifs=[exp.If(this=exp.Not(this=absent), true=row if engine is None else as_type(row, target))])
+    return exp.Paren(this=result)

@@ -45,15 +45,15 @@ def _along(line: Any, fraction: float, *, repeated: bool) -> list[Any]:
     count = floor(1 / fraction) if repeated else 1
     if count > _MAX_POINTS:
         raise invalid(f"line_interpolate_points makes at most {_MAX_POINTS} points")
-    length, done, at = float(line.length), 0.0, fraction
+    length, passed, at = float(line.length), 0.0, fraction
     points: list[tuple[float, ...]] = []
     for start, end in pairwise(path):
         share = dist(start, end) / length
-        while at < done + share and len(points) < count:
-            along = (at - done) / share
+        while at < passed + share and len(points) < count:
+            along = (at - passed) / share
             points.append(tuple(one + (other - one) * along for one, other in zip(start, end, strict=True)))
             at += fraction
-        done += share
+        passed += share
     if len(points) < count:
         points.append(path[-1])
     return [shapely.Point(place) for place in points]

@@ -105,9 +105,9 @@ def _read(read: Any, values: Sequence[Any], shown: str | None) -> Any:
         shapes = read(encoded, on_invalid="fix" if read.__name__ != "from_geojson" else "ignore")
     except NotImplementedError:  # curves
         shapes = np.array([_read_one(read, value) for value in values], dtype=object)
-    wrong = np.flatnonzero(shapely.is_missing(shapes))
-    if len(wrong):
-        value = values[wrong[0]]
+    unreadable = np.flatnonzero(shapely.is_missing(shapes))
+    if len(unreadable):
+        value = values[unreadable[0]]
         raise invalid("Invalid WKB" if shown is None else f"{shown}{value[:_SHOWN]}")
     return shapes
 
@@ -119,14 +119,14 @@ def _read_one(read: Any, value: Any) -> Any:
         return None
 
 
-def _check_nesting(value: str, wrong: str) -> None:
+def _check_nesting(value: str, message: str) -> None:
     if len(value) > MAX_BYTES:
-        raise invalid(f"{wrong}more than {MAX_BYTES >> 20} MB are not supported")
+        raise invalid(f"{message}more than {MAX_BYTES >> 20} MB are not supported")
     depth = 0
     for bracket in _BRACKETS.finditer(value):
         depth += 1 if bracket[0] in "({[" else -1
         if depth > _MAX_DEPTH:
-            raise invalid(f"{wrong}{value[:_SHOWN]}")
+            raise invalid(f"{message}{value[:_SHOWN]}")
 
 
 def _is_shallow(value: bytes) -> bool:

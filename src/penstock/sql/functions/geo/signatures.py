@@ -80,14 +80,14 @@ def _engine(type_: Type) -> str:
 
 
 def _row(name: str, overloads: Sequence[Function]) -> Row:
-    def found(types: Types) -> Function | None:
+    def overload_of(types: Types) -> Function | None:
         return next((overload for overload in overloads if _fits(overload.parameters, types)), None)
 
     def returns(types: Types) -> Type:
-        return (found(types) or overloads[0]).returns
+        return (overload_of(types) or overloads[0]).returns
 
     def write(call: Call) -> exp.Expr:
-        function = found(call.types)
+        function = overload_of(call.types)
         if function is None:
             raise call.unexpected(", ".join(overload.shown for overload in overloads))
         if any(

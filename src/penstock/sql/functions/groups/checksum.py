@@ -61,17 +61,17 @@ def _hash(value: exp.Expr, type_: Type) -> exp.Expr | None:
 
 def _hashed(values: Any) -> pa.Array:
     """Return the hash of each 64-bit integer, NULL of NULL."""
-    held = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
-    hashes = xxhash64_of_longs(pc.fill_null(held, 0).to_numpy(zero_copy_only=False).copy())
-    return pa.array(hashes, pa.uint64(), mask=held.is_null().to_numpy(zero_copy_only=False))
+    array = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
+    hashes = xxhash64_of_longs(pc.fill_null(array, 0).to_numpy(zero_copy_only=False).copy())
+    return pa.array(hashes, pa.uint64(), mask=array.is_null().to_numpy(zero_copy_only=False))
 
 
-def _bits(values: Any, bits: str, held: str) -> pa.Array:
+def _bits(values: Any, bits: str, numpy_type: str) -> pa.Array:
     """Return the hashes of real numbers by their bits: one of zero, and one of NaN."""
     import numpy as np  # noqa: PLC0415 - only for real numbers
 
     array = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
-    numbers = pc.fill_null(array, 0).to_numpy(zero_copy_only=False).astype(held).copy()
+    numbers = pc.fill_null(array, 0).to_numpy(zero_copy_only=False).astype(numpy_type).copy()
     numbers[numbers == 0] = 0
     numbers[np.isnan(numbers)] = np.nan
     longs = pa.array(numbers.view(bits).astype("int64"), mask=array.is_null().to_numpy(zero_copy_only=False))
@@ -81,8 +81,8 @@ def _bits(values: Any, bits: str, held: str) -> pa.Array:
 def _hashed_bytes(values: Any) -> pa.Array:
     array = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
     encoded = array.dictionary_encode()
-    known = pa.array([xxhash64(item) for item in encoded.dictionary.to_pylist()], pa.uint64())
-    return pc.take(known, encoded.indices)
+    hashes = pa.array([xxhash64(item) for item in encoded.dictionary.to_pylist()], pa.uint64())
+    return pc.take(hashes, encoded.indices)
 
 
 ROWS: Sequence[Row] = [

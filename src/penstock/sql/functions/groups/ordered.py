@@ -38,13 +38,13 @@ def _percentile(call: Call) -> exp.Expr:
     percentage = cast_to(call.arguments[at], "DOUBLE[]" if many else "DOUBLE")
     if at == 1:
         return call.engine("quantile_disc", cast_to(call.arguments[0], engine), percentage)
-    held = "BIGINT" if type_.is_integer else "DOUBLE"
-    pair = call_engine("row", cast_to(call.arguments[0], held), cast_to(call.arguments[1], "DOUBLE"))
-    pairs = cast_to(call.engine("list", pair), f"STRUCT(x {held}, w DOUBLE)[]")
+    value_type = "BIGINT" if type_.is_integer else "DOUBLE"
+    pair = call_engine("row", cast_to(call.arguments[0], value_type), cast_to(call.arguments[1], "DOUBLE"))
+    pairs = cast_to(call.engine("list", pair), f"STRUCT(x {value_type}, w DOUBLE)[]")
     # One value of a group: the percentages are the same in all of its rows.
     shares = call.engine("any_value", percentage)
     listed = shares if many else call_engine("list_value", shares)
-    percentiles = call_engine(f"trino_weighted_{held.lower()}", pairs, listed)
+    percentiles = call_engine(f"trino_weighted_{value_type.lower()}", pairs, listed)
     result = cast_to(percentiles, f"{engine}[]") if engine == "FLOAT" else percentiles
     return result if many else call_engine("list_extract", result, exp.Literal.number(1))
 
@@ -110,17 +110,17 @@ def _cut(values: list[str | None], separator: str, filler: str, counts: bool) ->
     present = [name for name in values if name is not None]
     if not present:
         return None
-    length, kept = 0, 0
+    length, count = 0, 0
     gap = len(separator.encode())
     for name in present:
-        length += len(name.encode()) + (gap if kept else 0)
+        length += len(name.encode()) + (gap if count else 0)
         if length > _MAX_LISTAGG:
             break
-        kept += 1
-    left = len(present) - kept
+        count += 1
+    left = len(present) - count
     if not left:
         return separator.join(present)
-    return separator.join([*present[:kept], filler]) + (f"({left})" if counts else "")
+    return separator.join([*present[:count], filler]) + (f"({left})" if counts else "")
 
 
 ROWS: Sequence[Row] = [

@@ -73,7 +73,7 @@ class _Reader:
         while at < len(path.rstrip()):
             token = _TOKEN.match(path, at)
             if token is None:
-                raise self._wrong()
+                raise self._error()
             type_ = str(token.lastgroup)
             self._tokens.append((type_, token[type_]))
             at = token.end()
@@ -82,10 +82,10 @@ class _Reader:
     def whole(self) -> _Step:
         result = self._sum()
         if self._at != len(self._tokens):
-            raise self._wrong()
+            raise self._error()
         return result
 
-    def _wrong(self) -> ValueError:
+    def _error(self) -> ValueError:
         return invalid(f"Invalid JSON path: '{self._path[:200]}'")
 
     def _peek(self, ahead: int = 0) -> tuple[str, str]:
@@ -101,7 +101,7 @@ class _Reader:
 
     def _expect(self, text: str) -> None:
         if self._accept(text) is None:
-            raise self._wrong()
+            raise self._error()
 
     def _sum(self) -> _Step:
         result = self._product()
@@ -155,13 +155,13 @@ class _Reader:
         if step is None and type_ in {"number", "string"}:
             step = _constant(Decimal(text) if type_ == "number" else _string(text))
         if step is None:
-            raise self._wrong()
+            raise self._error()
         return step
 
     def _key(self) -> str:
         type_, text = self._peek()
         if type_ not in {"name", "string"}:
-            raise self._wrong()
+            raise self._error()
         self._at += 1
         return _string(text) if type_ == "string" else text
 
@@ -230,7 +230,7 @@ class _Reader:
             return _compared("starts with", left, self._sum())
         sign = self._accept("==", "!=", "<>", "<", ">", "<=", ">=")
         if sign is None:
-            raise self._wrong()
+            raise self._error()
         return _compared(sign, left, self._sum())
 
 

@@ -89,7 +89,7 @@ def _variables(parameters: str) -> dict[str, list[Any]]:
     return {str(name): [] if value is None else [parse(value)] for name, value in zip(parts[::2], parts[1::2], strict=True)}
 
 
-def _found(value: str, path: str, parameters: str) -> list[Any]:
+def _matches(value: str, path: str, parameters: str) -> list[Any]:
     """Return what the path finds. Raises :class:`PathError`, and ValueError for what is not JSON."""
     return [_plain(item) for item in evaluate(parse(value), path, _variables(parameters))]
 
@@ -131,7 +131,7 @@ def _exists(call: Call) -> exp.Expr:
 
 def _exists_in(value: str, path: str, parameters: str, on_error: str) -> bool | None:
     try:
-        return bool(_found(value, path, parameters))
+        return bool(_matches(value, path, parameters))
     except ValueError as error:
         if on_error == "ERROR":
             raise _failed(error) from None
@@ -174,7 +174,7 @@ def _given(call: Call, options: JsonOptions, when: str, type_: Type) -> exp.Expr
 
 def _value_state(value: str, path: str, parameters: str, on_error: str) -> str:
     try:
-        items = _found(value, path, parameters)
+        items = _matches(value, path, parameters)
     except ValueError as error:
         if on_error == "ERROR":
             raise _failed(error) from None
@@ -186,7 +186,7 @@ def _value_state(value: str, path: str, parameters: str, on_error: str) -> str:
 
 def _value_of(value: str, path: str, parameters: str) -> str | None:
     try:
-        items = _found(value, path, parameters)
+        items = _matches(value, path, parameters)
     except ValueError:
         return None
     return scalar_text(items[0]) if len(items) == 1 else None
@@ -210,7 +210,7 @@ def _query(call: Call) -> exp.Expr:
 def _query_of(value: str, path: str, parameters: str, options: str) -> str | None:
     wrapper, quotes, on_empty, on_error = options.split()
     try:
-        items = _found(value, path, parameters)
+        items = _matches(value, path, parameters)
     except ValueError as error:
         if on_error == "ERROR":
             raise _failed(error) from None

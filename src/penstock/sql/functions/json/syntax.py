@@ -53,8 +53,8 @@ def options_of(node: exp.Expr) -> JsonOptions:
 
 def _value(parser: Any) -> tuple[exp.Expr | None, bool]:
     value = parser._parse_disjunction()
-    made = isinstance(value, exp.Anonymous) and value.name.upper() in _MAKE_JSON
-    return value, _format(parser) or made
+    is_json = isinstance(value, exp.Anonymous) and value.name.upper() in _MAKE_JSON
+    return value, _format(parser) or is_json
 
 
 def _format(parser: Any) -> bool:

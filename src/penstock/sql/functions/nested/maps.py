@@ -29,7 +29,7 @@ def _entry(type_: Type | None) -> Sequence[Type | None]:
     return row.inner if row is not None and row.name == "row" and len(row.inner) == 2 else (None, None)
 
 
-def _made(types: Types) -> Type | None:
+def _map_type(types: Types) -> Type | None:
     if not types:
         return Type.map(Type("unknown"), Type("unknown"))
     return Type.map(*(type_.element if type_ is not None and type_.name == "array" else None for type_ in types))
@@ -55,8 +55,8 @@ def _field(name: str, field: str) -> exp.Expr:
 
 def _filter(call: Call) -> exp.Expr:
     entries, name, lambda_ = _with_entry(call)
-    kept = function(name, body(lambda_, _field(name, "key"), _field(name, "value")))
-    return call_engine("map_from_entries", call_engine("list_filter", entries, kept))
+    condition = function(name, body(lambda_, _field(name, "key"), _field(name, "value")))
+    return call_engine("map_from_entries", call_engine("list_filter", entries, condition))
 
 
 def _pair(key: exp.Expr, value: exp.Expr) -> exp.Expr:
@@ -111,7 +111,7 @@ def _grouped(types: Types) -> Type | None:
 
 
 ROWS: Sequence[Row] = [
-    Row("map", arity=(0, 2), returns=_made, write=_map, nodes=()),
+    Row("map", arity=(0, 2), returns=_map_type, write=_map, nodes=()),
     renamed("map_from_entries", "trino_map_of_entries", 1, lambda types: Type.map(*_entry(types[0]))),
     renamed("multimap_from_entries", "trino_multimap_of_entries", 1, _grouped),
     renamed("map_entries", "trino_map_entries", 1, _rows_of),

@@ -66,10 +66,10 @@ def _is_written(value: exp.Expr) -> bool:
 
 
 def _not_ordered(type_: Type) -> exp.Expr:
-    wrong = fail(
+    failure = fail(
         f"{type_.name.upper()} comparison not supported for {_WITH_NULL[type_.name]}", "BOOLEAN", code="NOT_SUPPORTED"
     )
-    return exp.maybe_parse(wrong, dialect="duckdb")
+    return exp.maybe_parse(failure, dialect="duckdb")
 
 
 def is_in(type_: Type, node: exp.In) -> exp.Expr:

@@ -97,18 +97,18 @@ def without_nan(call: Call, is_nan_of: str = "trino_is_nan") -> exp.Expr:
     ``is_nan_of`` is the engine's function that tells whether a value is NaN.
     """
     node = call.node
-    wrong = _NAN_SIDES.get(type(node))
-    if wrong is None:
+    nan_sides = _NAN_SIDES.get(type(node))
+    if nan_sides is None:
         return node
     maybe = [key for key, type_ in zip(_OTHER, call.types, strict=True) if _may_be_nan(node.args[key], type_)]
     plain = [key for key in maybe if STAND_IN not in node.args[key].meta]
     checked = plain
     for key in maybe:
-        if key in plain or key not in wrong:
+        if key in plain or key not in nan_sides:
             continue  # the value of a subquery has no statistics
-        if len(wrong) == 1 and isinstance(node, exp.LT | exp.GT):
+        if len(nan_sides) == 1 and isinstance(node, exp.LT | exp.GT):
             node.set(key, _below_all(node.args[key]))
-        elif len(wrong) == 1 or (len(maybe) == 2 and not checked):
+        elif len(nan_sides) == 1 or (len(maybe) == 2 and not checked):
             checked = [*checked, key]
     negated = isinstance(node, exp.NEQ)
     result: exp.Expr = node

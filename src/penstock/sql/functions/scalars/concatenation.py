@@ -24,10 +24,10 @@ def _concat_type(types: Types) -> Type | None:
         return common(
             type_ if type_ is not None and type_.name in {"array", "unknown"} else Type.array(type_) for type_ in types
         )
-    known = [type_ for type_ in types if type_ is not None and type_ != UNKNOWN]
-    if not known:
+    types_of_values = [type_ for type_ in types if type_ is not None and type_ != UNKNOWN]
+    if not types_of_values:
         return None
-    return VARBINARY if known[0].name == "varbinary" else VARCHAR
+    return VARBINARY if types_of_values[0].name == "varbinary" else VARCHAR
 
 
 def _concat(call: Call) -> exp.Expr:

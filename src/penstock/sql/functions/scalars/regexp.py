@@ -59,28 +59,28 @@ class _Rewriting:
         self._in_set = False
 
     def __call__(self, match: re.Match[str]) -> str:
-        kind, value = match.lastgroup, match[match.lastgroup] if match.lastgroup else ""
+        group, value = match.lastgroup, match[match.lastgroup] if match.lastgroup else ""
         result = match[0]
-        if kind in {"set", "end", "both"}:
-            self._enter_or_leave(match, kind)
-        elif kind == "quoted":
+        if group in {"set", "end", "both"}:
+            self._enter_or_leave(match, group)
+        elif group == "quoted":
             result = re.escape(value)
-        elif kind == "point":
+        elif group == "point":
             result = re.escape(chr(int(value, 16)))
-        elif kind == "escape":
+        elif group == "escape":
             result = (_IN_SETS if self._in_set else _ESCAPES).get(value, result)
-        elif kind == "name" and not self._in_set:
+        elif group == "name" and not self._in_set:
             result = f"(?P<{value}>"
-        elif kind == "brace" and not self._in_set:  # without a least number it is a text
+        elif group == "brace" and not self._in_set:  # without a least number it is a text
             result = "\\{"
-        elif kind == "flags" and not self._in_set and not _FLAGS.issuperset(value):
+        elif group == "flags" and not self._in_set and not _FLAGS.issuperset(value):
             raise _Ambiguous(f"the flags '{value}' are not supported")
         return result
 
-    def _enter_or_leave(self, match: re.Match[str], kind: str) -> None:
+    def _enter_or_leave(self, match: re.Match[str], group: str) -> None:
         if not self._in_set:
-            self._in_set = kind == "set"
-        elif kind == "end":
+            self._in_set = group == "set"
+        elif group == "end":
             self._in_set = False
         elif match.string.startswith("[:", match.start()):
             raise ValueError("Python has no classes of POSIX")

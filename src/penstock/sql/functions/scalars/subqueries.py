@@ -125,11 +125,11 @@ def _fields_in(type_: Type, value: exp.Expr, rows: Type, query: exp.Expr, count:
         return exp.In(this=exp.Tuple(expressions=list(_fields(type_, value))), query=_in_brackets(query))
     if count == 1:
         columns = [call_engine("struct_extract_at", columns[0].copy(), _number(at + 1)) for at in range(len(rows.inner))]
-    kept = [_plain(item, column) for item, column in zip(rows.inner, columns, strict=True)]
+    columns_to_compare = [_plain(item, column) for item, column in zip(rows.inner, columns, strict=True)]
     fields = [_plain(item, field) for item, field in zip(type_.inner, _fields(type_, value), strict=True)]
     if len(fields) == 1:
-        return exp.In(this=fields[0], query=exp.Subquery(this=_select(query, count, *kept)))
-    return exp.In(this=exp.Tuple(expressions=fields), query=exp.Subquery(this=_select(query, count, *kept)))
+        return exp.In(this=fields[0], query=exp.Subquery(this=_select(query, count, *columns_to_compare)))
+    return exp.In(this=exp.Tuple(expressions=fields), query=exp.Subquery(this=_select(query, count, *columns_to_compare)))
 
 
 def _any_equal(type_: Type, value: exp.Expr, query: exp.Expr, count: int) -> exp.Expr:

@@ -71,9 +71,9 @@ def _soundex(value: str) -> str:
     if not value:
         return ""
     letters = [name for name in value.upper() if name.isalpha()]
-    wrong = next((letter for letter in letters if letter not in _SOUNDEX), None)
-    if wrong is not None:
-        raise invalid(f"The character is not mapped: {wrong} (index={value.upper().index(wrong)})")
+    unmapped = next((letter for letter in letters if letter not in _SOUNDEX), None)
+    if unmapped is not None:
+        raise invalid(f"The character is not mapped: {unmapped} (index={value.upper().index(unmapped)})")
     if not letters:
         return ""
     code, last = letters[0], _SOUNDEX[letters[0]]

@@ -22,7 +22,7 @@ def whole(column: Any) -> pa.Array:
 def each_list(column: Any, build: Callable[[Values], bytes]) -> pa.Array:
     """Return the sketch of each row's list: NULL for a list that is NULL or has nothing but NULLs."""
     lists = whole(column)
-    values, valid = _held(lists.values)
+    values, valid = _filled(lists.values)
     return pa.array([build(values[place]) if len(place) else None for place in _places(lists, valid)], pa.binary())
 
 
@@ -33,17 +33,17 @@ def each_pairs(column: Any, last: Any, build: Callable[[Values, Values, Any], by
     """
     lists = whole(column)
     pairs = lists.values
-    x, x_given = _held(pairs.field("x"))
-    w, w_given = _held(pairs.field("w"))
+    x, x_given = _filled(pairs.field("x"))
+    w, w_given = _filled(pairs.field("w"))
     places = _places(lists, x_given & w_given & _valid(pairs))
     arrays = [
-        build(x[place], w[place], _given(argument)) if len(place) else None
+        build(x[place], w[place], _not_null(argument)) if len(place) else None
         for place, argument in zip(places, whole(last).to_pylist(), strict=True)
     ]
     return pa.array(arrays, pa.binary())
 
 
-def _held(values: pa.Array) -> tuple[Values, NDArray[np.bool_]]:
+def _filled(values: pa.Array) -> tuple[Values, NDArray[np.bool_]]:
     """Return the values, with 0 for NULL, and which of them are not NULL."""
     return (values.fill_null(0) if values.null_count else values).to_numpy(zero_copy_only=False), _valid(values)
 
@@ -59,7 +59,7 @@ def _places(lists: pa.ListArray, valid: NDArray[np.bool_]) -> Iterator[NDArray[n
         yield np.flatnonzero(valid[start:end]) + start if row else np.empty(0, np.int64)
 
 
-def _given(argument: Any) -> Any:
+def _not_null(argument: Any) -> Any:
     if argument is None:
         raise invalid("the last argument must not be NULL")
     return argument

@@ -51,8 +51,8 @@ def entries_of_bytes(column: Any) -> pa.Array:
     entries = np.zeros(len(array), np.uint64)
     present = array.fill_null(b"")
     offsets = np.frombuffer(present.buffers()[1], np.int32, len(present) + 1, present.offset * 4).astype(np.int64)
-    held = present.buffers()[2]
-    data = np.frombuffer(held, np.uint8) if held is not None and held.size else np.zeros(1, np.uint8)
+    buffer = present.buffers()[2]
+    data = np.frombuffer(buffer, np.uint8) if buffer is not None and buffer.size else np.zeros(1, np.uint8)
     lengths = np.diff(offsets)
     short = np.flatnonzero(lengths < _LONG)
     if len(short):

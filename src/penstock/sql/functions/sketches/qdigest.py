@@ -114,16 +114,16 @@ def _compressed(digest: Digest) -> Digest:
     bound = digest.counts.sum() // max(int((root + 1) / digest.error), 1)
     if bound < 1:
         return digest
-    kept: list[tuple[Bits, NDArray[Any], NDArray[Any]]] = []
+    finished: list[tuple[Bits, NDArray[Any], NDArray[Any]]] = []
     here = digest.levels == 0
     values, levels, counts = digest.values[here], digest.levels[here].astype(np.uint8), digest.counts[here]
     for level in range(1, root + 1):
         own = digest.levels == level
         values, levels, counts = _level(
-            level, bound, (values, levels, counts), (digest.values[own], digest.counts[own]), kept
+            level, bound, (values, levels, counts), (digest.values[own], digest.counts[own]), finished
         )
-    kept.append((values, levels, counts))
-    values, levels, counts = (np.concatenate([pair[at] for pair in kept]) for at in range(3))
+    finished.append((values, levels, counts))
+    values, levels, counts = (np.concatenate([pair[at] for pair in finished]) for at in range(3))
     heavy = counts >= _LEAST_COUNT
     values, levels, counts = values[heavy], levels[heavy], counts[heavy]
     order = np.lexsort((levels, _ends(values, levels)))
@@ -135,9 +135,9 @@ def _level(
     bound: float,
     tops: tuple[Bits, NDArray[Any], NDArray[Any]],
     own: tuple[Bits, NDArray[Any]],
-    kept: list[tuple[Bits, NDArray[Any], NDArray[Any]]],
+    finished: list[tuple[Bits, NDArray[Any], NDArray[Any]]],
 ) -> tuple[Bits, NDArray[Any], NDArray[Any]]:
-    """Return the topmost nodes after those of ``level`` have their siblings' counts; ``kept`` gets what stays below."""
+    """Return the topmost nodes after those of ``level`` have their siblings' counts; ``finished`` gets what stays below."""
     values, levels, counts = tops
     shared = _shifted(values, level)
     pairs = np.flatnonzero(shared[1:] == shared[:-1])
@@ -152,7 +152,7 @@ def _level(
     few = above + below < bound
     moved = few[place]
     children = np.flatnonzero(inside)[~moved]
-    kept.append((values[children], levels[children], counts[children]))
+    finished.append((values[children], levels[children], counts[children]))
     starts = parents << np.uint64(level) if level < 64 else np.zeros(len(parents), np.uint64)
     new = np.concatenate([values[~inside], starts])
     order = np.argsort(new, kind="stable")

@@ -132,8 +132,8 @@ def _question(name: str, to_values: bool, many: bool) -> Row:
             inner is None or inner.is_number or inner.name == "unknown"
         ):
             raise call.unexpected(f"{name}({call.types[0]}, {_listed(_HELD_TYPES[value_type], many)})")
-        held = {"bigint": "BIGINT", "double": "DOUBLE", "real": "FLOAT"}[value_type]
-        question = cast_to(call.arguments[1], f"{held}[]" if many else held)
+        question_type = {"bigint": "BIGINT", "double": "DOUBLE", "real": "FLOAT"}[value_type]
+        question = cast_to(call.arguments[1], f"{question_type}[]" if many else question_type)
         what = "values" if to_values else "quantiles"
         listed = question if many else call_engine("list_value", question)
         result = call_engine(f"{engine}_{what}", call.arguments[0], listed)
@@ -155,8 +155,10 @@ def _of_tdigest(name: str, engine: str, returns: Type, *others: str) -> Row:
     """Return the row of a function whose first argument is a T-digest, the ``others`` of the engine's types."""
 
     def write(call: Call) -> exp.Expr:
-        wrong = [type_ for type_ in call.types[1:] if type_ is not None and not (type_.is_number or type_.name == "unknown")]
-        if call.known_type() not in {TDIGEST, Type("unknown")} or wrong:
+        no_numbers = [
+            type_ for type_ in call.types[1:] if type_ is not None and not (type_.is_number or type_.name == "unknown")
+        ]
+        if call.known_type() not in {TDIGEST, Type("unknown")} or no_numbers:
             raise call.unexpected(f"{name}({', '.join(['tdigest', *(item.lower() for item in others)])})")
         further = [cast_to(argument, type_) for argument, type_ in zip(call.arguments[1:], others, strict=True)]
         return call_engine(engine, call.arguments[0], *further)

@@ -217,9 +217,9 @@ def trimmed_mean(digest: Digest, lower: float, upper: float) -> float | None:
     if not 0 <= lower <= upper <= 1:
         raise invalid("quantiles should be in [0, 1] range, the lower one first")
     ends = np.clip(np.cumsum(digest.weights), lower * digest.total, upper * digest.total)
-    kept = np.diff(ends, prepend=lower * digest.total)
-    weight = float(kept.sum())
-    return float((digest.means * kept).sum()) / weight if weight > 0 else None
+    inside = np.diff(ends, prepend=lower * digest.total)
+    weight = float(inside.sum())
+    return float((digest.means * inside).sum()) / weight if weight > 0 else None
 
 
 def values_at(digest: Digest, quantiles: Sequence[float]) -> list[float]:

@@ -130,19 +130,19 @@ def _interval(call: Call) -> exp.Expr:
     value, negative = call.node.this, False
     while isinstance(value, exp.Neg):
         value, negative = value.this, not negative
-    wrong = call.wrong(f"Invalid interval literal: {call.node.sql('trino')[:100]}", code="INVALID_LITERAL")
+    error = call.wrong(f"Invalid interval literal: {call.node.sql('trino')[:100]}", code="INVALID_LITERAL")
     if first not in _FIELDS or last not in _FIELDS or not isinstance(value, exp.Literal) or not value.is_string:
-        raise wrong
+        raise error
     fields = _FIELDS[_FIELDS.index(first) : _FIELDS.index(last) + 1]
     if not fields or (first in {"YEAR", "MONTH"}) != (last in {"YEAR", "MONTH"}):
-        raise wrong
+        raise error
     pattern = r"([+-]?)" + "".join(
         (re.escape(_SEPARATORS[field]) if at else "") + (r"(\d+(?:\.\d{1,6})?)" if field == "SECOND" else r"(\d+)")
         for at, field in enumerate(fields)
     )
     match = re.fullmatch(pattern, value.name.strip())
     if match is None:
-        raise wrong
+        raise error
     sign = -1 if negative != (match[1] == "-") else 1
     numbers = dict(zip(fields, match.groups()[1:], strict=True))
     if first in {"YEAR", "MONTH"}:
@@ -150,7 +150,7 @@ def _interval(call: Call) -> exp.Expr:
         return call_engine("to_months", exp.Literal.number(sign * months))
     milliseconds = sum(int(Decimal(number) * _MICROS[field]) // 1000 for field, number in numbers.items())
     if milliseconds >= 1 << 53:
-        raise wrong
+        raise error
     return call_engine("to_microseconds", exp.Literal.number(sign * milliseconds * 1000))
 
 

@@ -47,12 +47,12 @@ def _clock(name: str, macro: str, returns: Type, node: type[exp.Expr] | None, mo
 def _typed(name: str) -> Callable[[exp.Expr], Type]:
     """Return the function of the type, which has the digits that the call asks for."""
 
-    def kind(node: exp.Expr) -> Type:
+    def type_of(node: exp.Expr) -> Type:
         argument = next(iter(node.expressions), None) if isinstance(node, exp.Anonymous) else node.args.get("this")
         has_precision = isinstance(argument, exp.Literal) and argument.name.isdigit()
         return Type(name, (int(argument.name) if has_precision and argument is not None else _MILLISECONDS,))
 
-    return kind
+    return type_of
 
 
 def _from_unixtime(call: Call) -> exp.Expr:
