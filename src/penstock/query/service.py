@@ -26,7 +26,6 @@ from penstock.query.permitted_catalog import PermittedCatalog, PermittedStatemen
 from penstock.query.ports import CatalogChanges, CatalogReader, ClusterEngine, ResultSink
 from penstock.query.results.rows import ResultRows, read_rows
 from penstock.query.settings import QuerySettings
-from penstock.query.task import StatementText
 from penstock.query.writing.publishing import forget, recover
 from penstock.sql.errors import InvalidRequest, StatementError
 from penstock.statements.data_catalogs import DataCatalogs
@@ -81,7 +80,8 @@ class QueryService:
         self._cluster = cluster
         self._clock = clock
         self._ownership = Ownership(dead_after=timedelta(seconds=settings.dead_after_seconds), now=clock)
-        self._watch = Watch(store, self._ownership.name, settings, clock, make_room=self._make_room)
+        self._scheduler: StatementScheduler[Run] = StatementScheduler(settings.workers, self._work)
+        self._watch = Watch(store, self._ownership.name, settings, clock, make_room=self._scheduler.make_room)
         self._history = History(store, sink, clock)
         self.work_groups = WorkGroups(
             resources,
@@ -104,7 +104,6 @@ class QueryService:
             spark=cluster is not None,
         )
         self._lock = threading.Lock()
-        self._scheduler: StatementScheduler[Run] = StatementScheduler(settings.workers, self._work)
         self._long_polls = threading.BoundedSemaphore(_MAX_LONG_POLLS)
         self._waiting = 0
         self._closed = False
@@ -151,7 +150,21 @@ class QueryService:
             account=self.settings.account,
             find_name=self.data_catalogs.find,
         )
-        self._submit(statement, text, catalog, prepared, previous, cutoff=group.settings.bytes_cutoff)
+        run = Run(
+            statement,
+            text,
+            catalog=catalog,
+            prepared=prepared,
+            lake=self._lake,
+            sink=self._sink,
+            settings=self.settings,
+            children=self._children,
+            previous=previous,
+            cutoff=group.settings.bytes_cutoff,
+            cluster=self._cluster,
+            holds=partial(self._holds, statement.id),
+        )
+        self._submit(run)
         return statement.id
 
     def poll(self, statement_id: str) -> Statement:
@@ -261,30 +274,7 @@ class QueryService:
         self._watch.close()
         self._ownership.close()
 
-    def _submit(
-        self,
-        statement: Statement,
-        text: StatementText,
-        catalog: PermittedCatalog,
-        prepared: PermittedStatements,
-        previous: Statement | None,
-        *,
-        cutoff: int | None,
-    ) -> None:
-        run = Run(
-            statement,
-            text,
-            catalog=catalog,
-            prepared=prepared,
-            lake=self._lake,
-            sink=self._sink,
-            settings=self.settings,
-            children=self._children,
-            previous=previous,
-            cutoff=cutoff,
-            cluster=self._cluster,
-            holds=partial(self._holds, statement.id),
-        )
+    def _submit(self, run: Run) -> None:
         self._watch.add(run)
         with self._lock:
             if self._closed:
@@ -318,9 +308,6 @@ class QueryService:
                 self._done()
             run.clean()
         return done
-
-    def _make_room(self) -> None:
-        self._scheduler.make_room()
 
     def _finish(self, run: Run) -> None:
         statement_id = run.statement.id

@@ -81,13 +81,7 @@ def _explain(cursor: Cursor, parameters: Sequence[str] | None) -> Parsed:
     statement = _parse(blank + cursor.text[first.start :], parameters)
     if isinstance(statement, CreateTable):
         raise InvalidRequest(f"{cursor.position(first)}: CREATE TABLE without a query has no plan.")
-    return Explain(
-        statement=statement,
-        format=options.format,
-        kind=options.kind,
-        analyze=options.analyze,
-        verbose=options.verbose,
-    )
+    return Explain(statement=statement, **options)
 
 
 def _execute(cursor: Cursor, parameters: Sequence[str]) -> Parsed:
@@ -138,32 +132,14 @@ def _unknown(cursor: Cursor) -> InvalidRequest:
     return InvalidRequest(f"{cursor.position()}: mismatched input '{word}'.", remedy=SERVED, athena_code="MALFORMED_QUERY")
 
 
-def _after(*words: str) -> Callable[[Callable[[Cursor], Parsed]], Reader]:
-    """Return a function that makes a reader of what follows ``words``, by Hive's rules."""
-
-    def reader_of(read: Callable[[Cursor], Parsed]) -> Reader:
-        def reader(cursor: Cursor) -> Parsed:
-            cursor.expect(*words)
-            return read(cursor.as_hive())
-
-        return reader
-
-    return reader_of
+def _past(cursor: Cursor, *words: str) -> Cursor:
+    cursor.expect(*words)
+    return cursor
 
 
-def _view(cursor: Cursor, *, replace: bool) -> Parsed:
-    cursor.expect(*(("CREATE", "OR", "REPLACE", "VIEW") if replace else ("CREATE", "VIEW")))
-    return trino.create_view(cursor, replace=replace)
-
-
-def _insert(cursor: Cursor) -> Parsed:
-    cursor.expect("INSERT", "INTO")
-    return trino.insert(cursor)
-
-
-def _unload(cursor: Cursor) -> Parsed:
-    cursor.expect("UNLOAD")
-    return trino.unload(cursor)
+def _after(*words: str, read: Callable[[Cursor], Parsed]) -> Reader:
+    """Return the reader of ``words``, behind which ``read`` reads by Hive's rules."""
+    return lambda cursor: read(_past(cursor, *words).as_hive())
 
 
 def _alter_table(cursor: Cursor) -> Parsed:
@@ -172,10 +148,12 @@ def _alter_table(cursor: Cursor) -> Parsed:
 
 
 _WITH_QUERY: Mapping[str, Reader] = {
-    "CREATE VIEW": lambda cursor: _view(cursor, replace=False),
-    "CREATE OR REPLACE VIEW": lambda cursor: _view(cursor, replace=True),
-    "INSERT INTO": _insert,
-    "UNLOAD": _unload,
+    "CREATE VIEW": lambda cursor: trino.create_view(_past(cursor, "CREATE", "VIEW"), replace=False),
+    "CREATE OR REPLACE VIEW": lambda cursor: trino.create_view(
+        _past(cursor, "CREATE", "OR", "REPLACE", "VIEW"), replace=True
+    ),
+    "INSERT INTO": lambda cursor: trino.insert(_past(cursor, "INSERT", "INTO")),
+    "UNLOAD": lambda cursor: trino.unload(_past(cursor, "UNLOAD")),
     "SHOW STATS FOR": lambda cursor: show_stats(_past(cursor, "SHOW", "STATS", "FOR")),
     "MERGE": trino.merge,
     "UPDATE": trino.update,
@@ -185,29 +163,24 @@ _WITH_QUERY: Mapping[str, Reader] = {
 """Statements with a query or an expression to their end, which may have parameters."""
 
 _OTHERS: Mapping[str, Reader] = {
-    "SHOW": _after("SHOW")(show),
+    "SHOW": _after("SHOW", read=show),
     "DESCRIBE": lambda cursor: _describe(_past(cursor, "DESCRIBE")),
-    "DESC": _after("DESC")(describe),
-    "CREATE DATABASE": _after("CREATE", "DATABASE")(hive.create_database),
-    "CREATE SCHEMA": _after("CREATE", "SCHEMA")(hive.create_database),
-    "ALTER DATABASE": _after("ALTER", "DATABASE")(hive.alter_database),
-    "ALTER SCHEMA": _after("ALTER", "SCHEMA")(hive.alter_database),
-    "DROP DATABASE": _after("DROP", "DATABASE")(hive.drop_database),
-    "DROP SCHEMA": _after("DROP", "SCHEMA")(hive.drop_database),
-    "DROP TABLE": _after("DROP", "TABLE")(hive.drop_table),
-    "DROP VIEW": _after("DROP", "VIEW")(trino.drop_view),
-    "ALTER TABLE": _after("ALTER", "TABLE")(_alter_table),
-    "MSCK REPAIR TABLE": _after("MSCK", "REPAIR", "TABLE")(hive.repair_table),
-    "MSCK REPAIR": _after("MSCK", "REPAIR")(hive.repair_table),
-    "VACUUM": _after("VACUUM")(trino.vacuum),
+    "DESC": _after("DESC", read=describe),
+    "CREATE DATABASE": _after("CREATE", "DATABASE", read=hive.create_database),
+    "CREATE SCHEMA": _after("CREATE", "SCHEMA", read=hive.create_database),
+    "ALTER DATABASE": _after("ALTER", "DATABASE", read=hive.alter_database),
+    "ALTER SCHEMA": _after("ALTER", "SCHEMA", read=hive.alter_database),
+    "DROP DATABASE": _after("DROP", "DATABASE", read=hive.drop_database),
+    "DROP SCHEMA": _after("DROP", "SCHEMA", read=hive.drop_database),
+    "DROP TABLE": _after("DROP", "TABLE", read=hive.drop_table),
+    "DROP VIEW": _after("DROP", "VIEW", read=trino.drop_view),
+    "ALTER TABLE": _after("ALTER", "TABLE", read=_alter_table),
+    "MSCK REPAIR TABLE": _after("MSCK", "REPAIR", "TABLE", read=hive.repair_table),
+    "MSCK REPAIR": _after("MSCK", "REPAIR", read=hive.repair_table),
+    "VACUUM": _after("VACUUM", read=trino.vacuum),
     "PREPARE": lambda cursor: trino.prepare(_past(cursor, "PREPARE")),
     "DEALLOCATE PREPARE": lambda cursor: trino.deallocate(_past(cursor, "DEALLOCATE", "PREPARE")),
 }
-
-
-def _past(cursor: Cursor, *words: str) -> Cursor:
-    cursor.expect(*words)
-    return cursor
 
 
 def _describe(cursor: Cursor) -> Parsed:

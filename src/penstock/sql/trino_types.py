@@ -126,9 +126,7 @@ class Type:
             return cls.map(*(cls._inner(item) for item in inside)) if len(inside) == 2 else None
         if name == "row":
             return cls.row((_field_name(item), cls._inner(item)) for item in inside)
-        numbers = tuple(
-            int(data_type_param.name) for data_type_param in inside if isinstance(data_type_param, exp.DataTypeParam)
-        )
+        numbers = tuple(int(parameter.name) for parameter in inside if isinstance(parameter, exp.DataTypeParam))
         if name == "decimal":
             numbers = (*numbers, *(38, 0)[len(numbers) :])
         return cls(name, numbers or _NUMBERS.get(name, ()))

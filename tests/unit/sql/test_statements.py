@@ -270,7 +270,7 @@ def test_row_changes_are_trees() -> None:
 def test_explain_has_options() -> None:
     statement = parse("EXPLAIN (FORMAT JSON, TYPE IO) SELECT 1")
     assert isinstance(statement, model.Explain)
-    assert (statement.format, statement.kind, statement.analyze, statement.type, statement.substatement) == (
+    assert (statement.format, statement.plan, statement.analyze, statement.type, statement.substatement) == (
         *("JSON", "IO", False, "UTILITY", "EXPLAIN"),
     )
     analyzed = parse("explain analyze (format graphviz) select 1")

@@ -64,7 +64,7 @@ def _add_columns(table: Table, action: alter.AddColumns) -> Request:
 
 
 def _replace_columns(table: Table, action: alter.ReplaceColumns) -> Request:
-    keys = {partition_key.name.lower() for partition_key in table.partition_keys}
+    keys = {key.name.lower() for key in table.partition_keys}
     for column in action.columns:
         if column.name in keys:
             raise execution_error("InvalidOperationException", f"Duplicate column name: {column.name}")
@@ -74,7 +74,7 @@ def _replace_columns(table: Table, action: alter.ReplaceColumns) -> Request:
 def _change_column(table: Table, action: alter.ChangeColumn) -> Request:
     columns = list(table.storage.columns)
     names = [column.name.lower() for column in columns]
-    other_names = {*names, *(partition_key.name.lower() for partition_key in table.partition_keys)} - {action.old}
+    other_names = {*names, *(key.name.lower() for key in table.partition_keys)} - {action.old}
     if action.old not in names:
         raise semantic_error(f"Invalid column reference {action.old}", number=10002)
     if action.new.name in other_names:

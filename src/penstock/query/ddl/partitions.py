@@ -78,10 +78,7 @@ def drop_partitions(context: ExecutionContext, table: Table, action: DropPartiti
     for spec in action.partitions:
         matching = _matching(context, table, spec)
         if not matching and not action.if_exists:
-            shown = ", ".join(
-                f"{partition_condition.column} {partition_condition.operator} '{partition_condition.value}'"
-                for partition_condition in spec
-            )
+            shown = ", ".join(f"{condition.column} {condition.operator} '{condition.value}'" for condition in spec)
             raise semantic_error(f"Partition not found ({shown})", number=10006)
         dropped.update(dict.fromkeys(tuple(partition.values) for partition in matching))
     _delete(context, table, [list(entry) for entry in dropped])
@@ -124,7 +121,7 @@ def one_partition(context: ExecutionContext, table: Table, spec: Sequence[Partit
 
 def full_values(table: Table, spec: Sequence[PartitionCondition]) -> tuple[str, ...]:
     """Return the values of a specification in the order of the table's keys, each of which it names once."""
-    values = {partition_condition.column: partition_condition.value for partition_condition in _checked(table, spec)}
+    values = {condition.column: condition.value for condition in _checked(table, spec)}
     missing = [key for key in _keys(table) if key not in values]
     if missing or len(values) != len(spec):
         raise semantic_error(
@@ -138,9 +135,9 @@ def _checked(table: Table, spec: Sequence[PartitionCondition]) -> Sequence[Parti
     keys = _keys(table)
     if not keys:
         raise semantic_error(f"Table is not partitioned: {table.database}.{table.name}")
-    for partition_condition in spec:
-        if partition_condition.column not in keys:
-            raise semantic_error(f"Partition spec contains non-partition columns: {partition_condition.column}")
+    for condition in spec:
+        if condition.column not in keys:
+            raise semantic_error(f"Partition spec contains non-partition columns: {condition.column}")
     return spec
 
 

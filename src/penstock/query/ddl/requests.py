@@ -42,7 +42,7 @@ def table_request(table: Table | TableInput) -> Request:
             "Owner": table.owner,
             "Retention": table.retention or None,
             "StorageDescriptor": storage_request(table.storage),
-            "PartitionKeys": [column_request(partition_key) for partition_key in table.partition_keys],
+            "PartitionKeys": [column_request(key) for key in table.partition_keys],
             "TableType": table.table_type,
             "Parameters": dict(table.parameters),
             "ViewOriginalText": table.view_original_text,

@@ -140,7 +140,7 @@ def _everything(table: Table, storage: StorageDescriptor) -> str:
             f"sd:StorageDescriptor(cols:[{columns}], location:{storage.location or 'null'}, "
             f"inputFormat:{storage.input_format or 'null'}, outputFormat:{storage.output_format or 'null'}, "
             f"serdeInfo:SerDeInfo(serializationLib:{library}, parameters:{_braces(serde.parameters)})), "
-            f"partitionKeys:[{', '.join(partition_key.name for partition_key in table.partition_keys)}], "
+            f"partitionKeys:[{', '.join(key.name for key in table.partition_keys)}], "
             f"parameters:{_braces(table.parameters)}, tableType:{table.table_type or 'null'})"
         )
         .replace("\n", " ")

@@ -34,10 +34,10 @@ def explain(context: ExecutionContext, statement: Explain) -> Outcome:
     with context.planned(query, explain=not statement.analyze) as (session, plan, statistics):
         context.on_planned(statistics)
         lines: Sequence[str]
-        if statement.kind == "VALIDATE":
+        if statement.plan == "VALIDATE":
             session.explained(plan)
             lines, columns = ["true"], _VALID
-        elif statement.kind == "IO":
+        elif statement.plan == "IO":
             session.explained(plan)
             lines, columns = json.dumps(_inputs(plan), indent=2).splitlines(), _PLAN
         else:

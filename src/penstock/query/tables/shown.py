@@ -23,7 +23,7 @@ def shown_table(catalog: StatementCatalog, table: Table) -> Table:
 
 def shown_storage(catalog: StatementCatalog, table: Table, storage: StorageDescriptor) -> StorageDescriptor:
     """Return the storage of ``table`` or of a partition with the columns that its caller sees."""
-    keys = [partition_key.name for partition_key in table.partition_keys]
+    keys = [key.name for key in table.partition_keys]
     visible = visible_columns(catalog, table, [*(column.name for column in storage.columns), *keys])
     if visible is None:
         return storage

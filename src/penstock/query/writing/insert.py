@@ -30,7 +30,7 @@ def insert(context: ExecutionContext, statement: Insert) -> Outcome:
     context.host.check_writing(table.database, table.name, ("INSERT",))
     options = options_of_table(table)
     own = [(column.name.lower(), column.type or "string") for column in table.storage.columns]
-    keys = [(partition_key.name.lower(), partition_key.type or "string") for partition_key in table.partition_keys]
+    keys = [(key.name.lower(), key.type or "string") for key in table.partition_keys]
     query = _in_order(statement.query, statement.columns, [name for name, _ in (*own, *keys)])
     with context.computed(query) as computed, computed.failures():
         columns, batches = computed.result.columns, computed.result.batches

@@ -6,7 +6,7 @@ from sqlglot import exp
 
 from penstock.sql.trino_types import SKETCHES, Type
 
-__all__ = ["as_type", "cast_to", "engine_type", "integer", "text"]
+__all__ = ["as_type", "cast_to", "engine_type", "integer", "is_null", "text"]
 
 _NAMES = {"real": "FLOAT", "varbinary": "BLOB", "char": "VARCHAR", "ipaddress": "BLOB", "unknown": "INTEGER"}
 _NAMES |= dict.fromkeys((type_.name for type_ in SKETCHES), "BLOB")
@@ -60,3 +60,8 @@ def integer(value: int) -> exp.Expr:
 def text(value: str) -> exp.Expr:
     """Return a string literal."""
     return exp.Literal.string(value)
+
+
+def is_null(value: exp.Expr) -> exp.Expr:
+    """Return ``(value) IS NULL``, over a copy of ``value``."""
+    return exp.Is(this=exp.paren(value.copy(), copy=False), expression=exp.Null())

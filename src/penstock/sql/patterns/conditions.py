@@ -161,7 +161,7 @@ class Conditions:
         if operator == "between":
             result = [operator, *(self._written(node.args[name]) for name in ("this", "low", "high"))]
         elif operator is not None:
-            parts = [self._written(iter_expression) for iter_expression in node.iter_expressions()]
+            parts = [self._written(child) for child in node.iter_expressions()]
             # What a row tells by itself comes first.
             result = [operator, *(sorted(parts, key=lambda part: part[0] != "value") if operator == "and" else parts)]
         elif isinstance(node, exp.Is) and isinstance(node.expression, exp.Null):

@@ -19,7 +19,7 @@ from penstock.sql.statements.model import (
 )
 from penstock.sql.statements.names import ColumnDefinition, TableName
 
-__all__ = ["alter_database", "create_database", "create_table", "drop_database", "drop_table", "exists", "repair_table"]
+__all__ = ["alter_database", "create_database", "create_table", "drop_database", "drop_table", "repair_table"]
 
 _WITHOUT_NUMBER = frozenset({"YEAR", "MONTH", "DAY", "HOUR"})
 _WITH_NUMBER = frozenset({"BUCKET", "TRUNCATE"})
@@ -33,17 +33,9 @@ _DELIMITERS = (
 )
 
 
-def exists(cursor: Cursor, *words: str) -> bool:
-    """Read IF NOT EXISTS or IF EXISTS (``words``); return whether it was there."""
-    if cursor.at("IF", *words):
-        cursor.expect("IF", *words)
-        return True
-    return False
-
-
 def create_database(cursor: Cursor) -> CreateDatabase:
     """Read what follows CREATE DATABASE."""
-    if_not_exists = exists(cursor, "NOT", "EXISTS")
+    if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
     name = cursor.name()
     comment = cursor.string() if cursor.accept("COMMENT") else None
     location = cursor.string() if cursor.accept("LOCATION") else None
@@ -58,7 +50,7 @@ def create_database(cursor: Cursor) -> CreateDatabase:
 
 def drop_database(cursor: Cursor) -> DropDatabase:
     """Read what follows DROP DATABASE."""
-    if_exists = exists(cursor, "EXISTS")
+    if_exists = cursor.accept("IF", "EXISTS")
     name = cursor.name()
     cascade = cursor.accept("CASCADE")
     if not cascade:
@@ -69,15 +61,13 @@ def drop_database(cursor: Cursor) -> DropDatabase:
 def alter_database(cursor: Cursor) -> AlterDatabase:
     """Read what follows ALTER DATABASE."""
     name = cursor.name()
-    cursor.expect("SET")
-    if not cursor.accept("DBPROPERTIES"):
-        raise cursor.refused("'DBPROPERTIES'")
+    cursor.expect("SET", "DBPROPERTIES")
     return AlterDatabase(name=name, properties=properties(cursor))
 
 
 def drop_table(cursor: Cursor) -> DropTable:
     """Read what follows DROP TABLE."""
-    if_exists = exists(cursor, "EXISTS")
+    if_exists = cursor.accept("IF", "EXISTS")
     table = cursor.table()
     if cursor.at("PURGE"):
         raise cursor.unsupported("PURGE")

@@ -364,7 +364,7 @@ class DescribePrepared(_Utility):
 
 
 ExplainFormat = Literal["TEXT", "JSON", "GRAPHVIZ"]
-ExplainKind = Literal["LOGICAL", "DISTRIBUTED", "VALIDATE", "IO"]
+ExplainPlan = Literal["LOGICAL", "DISTRIBUTED", "VALIDATE", "IO"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -373,7 +373,7 @@ class Explain(_Utility):
 
     statement: Parsed
     format: ExplainFormat = "TEXT"
-    kind: ExplainKind = "DISTRIBUTED"
+    plan: ExplainPlan = "DISTRIBUTED"
     analyze: bool = False
     verbose: bool = False
 

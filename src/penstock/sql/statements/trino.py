@@ -6,8 +6,7 @@ Sources: Athena user guide, "DML queries, functions, and operators"; Trino docum
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import get_args
+from typing import Any, get_args
 
 from sqlglot import exp
 
@@ -22,7 +21,7 @@ from penstock.sql.statements.model import (
     Execute,
     ExecuteImmediate,
     ExplainFormat,
-    ExplainKind,
+    ExplainPlan,
     Insert,
     Merge,
     Optimize,
@@ -35,7 +34,6 @@ from penstock.sql.statements.model import (
 from penstock.sql.statements.names import TableName
 
 __all__ = [
-    "ExplainOptions",
     "create_table_as",
     "create_view",
     "deallocate",
@@ -55,16 +53,6 @@ __all__ = [
 
 _STATEMENT_NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_@:]{0,255}")
 """Athena API reference, "CreatePreparedStatement"."""
-
-
-@dataclass(frozen=True, slots=True)
-class ExplainOptions:
-    """What EXPLAIN is to show."""
-
-    format: ExplainFormat = "TEXT"
-    kind: ExplainKind = "DISTRIBUTED"
-    analyze: bool = False
-    verbose: bool = False
 
 
 def create_table_as(cursor: Cursor, table: TableName, *, if_not_exists: bool) -> CreateTableAs:
@@ -121,9 +109,7 @@ def insert(cursor: Cursor) -> Insert:
 
 def unload(cursor: Cursor) -> Unload:
     """Read what follows UNLOAD."""
-    if not cursor.at("("):
-        raise cursor.refused("'('")
-    cursor.take()
+    cursor.expect("(")
     start = cursor.rest()
     depth = 1
     while depth:
@@ -185,17 +171,17 @@ def vacuum(cursor: Cursor) -> Vacuum:
     return Vacuum(table=cursor.table())
 
 
-def explain_options(cursor: Cursor) -> ExplainOptions:
-    """Read EXPLAIN up to the statement that it explains."""
+def explain_options(cursor: Cursor) -> Mapping[str, Any]:
+    """Read EXPLAIN up to the statement that it explains; return the options by their names in :class:`Explain`."""
     cursor.expect("EXPLAIN")
     analyze = cursor.accept("ANALYZE")
     verbose = analyze and cursor.accept("VERBOSE")
     options: dict[str, str] = {}
     if cursor.at("(", "FORMAT") or cursor.at("(", "TYPE"):
         options = dict(cursor.listed(lambda: _explain_option(cursor)))
-    if analyze and "kind" in options:
+    if analyze and "plan" in options:
         raise cursor.unsupported("EXPLAIN ANALYZE with a TYPE")
-    return ExplainOptions(analyze=analyze, verbose=verbose, **options)  # type: ignore[arg-type]
+    return {"analyze": analyze, "verbose": verbose, **options}
 
 
 def prepare(cursor: Cursor) -> Prepare:
@@ -237,7 +223,7 @@ def _explain_option(cursor: Cursor) -> tuple[str, str]:
     if cursor.accept("FORMAT"):
         return "format", cursor.choose(*get_args(ExplainFormat))
     cursor.expect("TYPE")
-    return "kind", cursor.choose(*get_args(ExplainKind))
+    return "plan", cursor.choose(*get_args(ExplainPlan))
 
 
 def statement_name(cursor: Cursor) -> str:

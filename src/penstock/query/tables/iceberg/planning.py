@@ -140,10 +140,10 @@ def whole_schema(metadata: TableMetadata, schema: Schema) -> Schema:
     ids = set(schema.field_ids)
     added: dict[int, NestedField] = {}
     for other in reversed(metadata.schemas):
-        for nested_field in other.fields:
-            if nested_field.field_id not in ids and nested_field.field_id not in added:
-                added[nested_field.field_id] = NestedField(
-                    nested_field.field_id, f"__dropped_{nested_field.field_id}", nested_field.field_type, required=False
+        for column in other.fields:
+            if column.field_id not in ids and column.field_id not in added:
+                added[column.field_id] = NestedField(
+                    column.field_id, f"__dropped_{column.field_id}", column.field_type, required=False
                 )
     return Schema(*schema.fields, *added.values(), schema_id=schema.schema_id) if added else schema
 

@@ -45,11 +45,11 @@ class IcebergTable:
         self._fields = all_fields(self.version.schema)
         columns = [
             Column(
-                name=nested_field.name.lower(),
-                type=hive_type(nested_field.field_type, precise=True),
-                comment=nested_field.doc,
+                name=field.name.lower(),
+                type=hive_type(field.field_type, precise=True),
+                comment=field.doc,
             )
-            for nested_field in self._fields
+            for field in self._fields
         ]
         if self._positions:
             columns += [Column(name=FILE, type="string"), Column(name=POSITION, type="bigint")]
@@ -73,16 +73,12 @@ class IcebergTable:
         """Choose the data files by the query's conditions, and find what deletes rows of them."""
         schema = self.version.schema
         io = LakeIO(self._opened)
-        conditions = request.conditions({nested_field.name.lower() for nested_field in self._fields})
+        conditions = request.conditions({field.name.lower() for field in self._fields})
         condition = to_iceberg(conditions, schema, outer=request.outer)
         plan = plan_files(self.state.metadata, self.version.snapshot, schema, condition, io)
         if len(plan.tasks) > request.max_files:
             raise too_many_files(self.state.name, "run OPTIMIZE on the table")
-        fields = [
-            nested_field
-            for nested_field in self._fields
-            if request.columns is None or nested_field.name.lower() in request.columns
-        ]
+        fields = [field for field in self._fields if request.columns is None or field.name.lower() in request.columns]
         scan = IcebergScan(
             view=request.view,
             state=self.state,
@@ -139,11 +135,8 @@ class IcebergScan:
         every_file = plan_files(metadata, snapshot, self.schema, AlwaysTrue(), self.io)
         self.opened.check([file.path for file in replace(self, plan=every_file).files])
         current = snapshot == metadata.current_snapshot() and self.schema.schema_id == metadata.current_schema_id
-        used = {nested_field.name.lower() for nested_field in self.fields}
-        every = [
-            Column(name=nested_field.name.lower(), type=hive_type(nested_field.field_type))
-            for nested_field in all_fields(self.schema)
-        ]
+        used = {field.name.lower() for field in self.fields}
+        every = [Column(name=field.name.lower(), type=hive_type(field.field_type)) for field in all_fields(self.schema)]
         return IcebergRead(
             view=self.view,
             columns=spark_columns(self.state.name, every, lambda column: column.name in used),
@@ -213,7 +206,7 @@ class IcebergScan:
 
     def _every_field(self) -> Mapping[int, NestedField]:
         whole = whole_schema(self.state.metadata, self.schema)
-        fields = {nested_field.field_id: nested_field for nested_field in whole.fields}
+        fields = {field.field_id: field for field in whole.fields}
         for ids in equality_sets(self.plan.tasks):
             if not fields.keys() >= set(ids):
                 raise StatementError(
@@ -237,7 +230,7 @@ class IcebergScan:
     def _groups(self, fields_by_id: Mapping[int, NestedField]) -> Sequence[_Group]:
         mapping = read_name_mapping(self.state.metadata.properties)
         specs = self.state.metadata.specs()
-        types = {number: nested_field.field_type for number, nested_field in fields_by_id.items()}
+        types = {number: field.field_type for number, field in fields_by_id.items()}
         groups: dict[object, _Group] = {}
         for task in self.plan.tasks:
             path = self.path(task.file.file_path)
@@ -246,7 +239,7 @@ class IcebergScan:
             constants = identity_values(task.file, specs[task.file.spec_id], types)
             sets = tuple(sorted({ids_of(equality) for equality in task.equalities}))
             group = _Group(
-                columns=tuple(layout.project(nested_field, constants) for nested_field in self.fields),
+                columns=tuple(layout.project(field, constants) for field in self.fields),
                 keys={id_: layout.project(fields_by_id[id_], constants) for ids in sets for id_ in ids},
                 deleted=bool(task.positions),
                 equalities=sets,
@@ -265,7 +258,7 @@ class IcebergScan:
 
     def _group_sql(self, group: _Group) -> str:
         """Return the query over a group's files."""
-        names = [nested_field.name.lower() for nested_field in self.fields]
+        names = [field.name.lower() for field in self.fields]
         columns = [f"{sql} AS {quote_name(name)}" for sql, name in zip(group.columns, names, strict=True)]
         columns += [f"{sql} AS __penstock_e{number}" for number, sql in group.keys.items()]
         located = self.positions or self.hidden or group.deleted or group.equalities
@@ -293,8 +286,7 @@ class IcebergScan:
 
     def _empty(self) -> str:
         columns = [
-            f"CAST(NULL AS {engine_type(nested_field.field_type)}) AS {quote_name(nested_field.name.lower())}"
-            for nested_field in self.fields
+            f"CAST(NULL AS {engine_type(field.field_type)}) AS {quote_name(field.name.lower())}" for field in self.fields
         ]
         if self.positions:
             columns += [f"CAST(NULL AS VARCHAR) AS {FILE}", f"CAST(NULL AS BIGINT) AS {POSITION}"]

@@ -80,12 +80,12 @@ class DataWriter:
     def add(self, columns: Mapping[str, pa.Array], rows: int) -> None:
         """Add rows: arrays by the names of the table's columns; a column that is not there is NULL."""
         arrays = []
-        for nested_field in self._schema.fields:
-            values = columns.get(nested_field.name)
-            array = coerced(values if values is not None else pa.nulls(rows), nested_field.field_type, nested_field.name)
-            if nested_field.required and array.null_count:
+        for column in self._schema.fields:
+            values = columns.get(column.name)
+            array = coerced(values if values is not None else pa.nulls(rows), column.field_type, column.name)
+            if column.required and array.null_count:
                 raise StatementError(
-                    "CONSTRAINT_VIOLATION", f"NULL value not allowed for NOT NULL column: {nested_field.name.lower()}"
+                    "CONSTRAINT_VIOLATION", f"NULL value not allowed for NOT NULL column: {column.name.lower()}"
                 )
             arrays.append(array)
         table = pa.Table.from_arrays(arrays, schema=self._arrow)
@@ -107,18 +107,14 @@ class DataWriter:
         return self.files
 
     def _split(self, table: pa.Table) -> Iterator[tuple[_Partition, pa.Table]]:
-        fields = [
-            partition_field
-            for partition_field in self._spec.fields
-            if not isinstance(partition_field.transform, VoidTransform)
-        ]
+        fields = [field for field in self._spec.fields if not isinstance(field.transform, VoidTransform)]
         if not fields:
             yield self._partition(Record(*([None] * len(self._spec.fields)))), table
             return
-        keys = {f"k{at}": self._key(table, partition_field) for at, partition_field in enumerate(fields)}
+        keys = {f"k{at}": self._key(table, field) for at, field in enumerate(fields)}
         numbered = pa.table({**keys, "row": pa.array(range(len(table)), pa.int64())})
         groups = numbered.group_by(list(keys), use_threads=False).aggregate([("row", "list")])
-        places = [self._spec.fields.index(partition_field) for partition_field in fields]
+        places = [self._spec.fields.index(field) for field in fields]
         for group in groups.to_pylist():
             values: list[Any] = [None] * len(self._spec.fields)
             for at, place in enumerate(places):

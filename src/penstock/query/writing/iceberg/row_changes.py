@@ -50,7 +50,7 @@ def changed_rows(context: ExecutionContext, statement: Delete | Update | Merge, 
     """Return the query for the rows that the statement changes, for its plan alone. Raises :class:`StatementError`."""
     state = TableChanges(context, table).state
     check_writable(state)
-    return _query(statement, [nested_field.name.lower() for nested_field in all_fields(state.metadata.schema())])
+    return _query(statement, [field.name.lower() for field in all_fields(state.metadata.schema())])
 
 
 def _query(statement: Delete | Update | Merge, names: Sequence[str]) -> exp.Select:
@@ -121,9 +121,7 @@ def _run(context: ExecutionContext, table: Table, statement: Delete | Update | M
     changes = TableChanges(context, table)
     for _ in range(MAX_TRIES):
         check_writable(changes.state)
-        names = {
-            nested_field.name.lower(): nested_field.name for nested_field in all_fields(changes.state.metadata.schema())
-        }
+        names = {field.name.lower(): field.name for field in all_fields(changes.state.metadata.schema())}
         with context.computed(_query(statement, list(names))) as computation:
             rows, change = _changed(changes, computation, names)
             try:

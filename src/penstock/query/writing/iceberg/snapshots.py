@@ -185,7 +185,7 @@ class _Builder:
 
     def _schema_of(self, spec: PartitionSpec) -> Schema:
         """Return the newest schema that has all columns of the spec; some may be dropped since."""
-        sources = {partition_field.source_id for partition_field in spec.fields}
+        sources = {field.source_id for field in spec.fields}
         for schema in (self._metadata.schema(), *reversed(self._metadata.schemas)):
             if sources <= set(schema.field_ids):
                 return schema

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from penstock.sql.functions import addresses
-from penstock.sql.functions.build import as_type, cast_to, integer, text
+from penstock.sql.functions.build import as_type, cast_to, integer, is_null, text
 from penstock.sql.functions.casts import from_json
 from penstock.sql.functions.casts.from_json import nested_from_json, scalar_from_json
 from penstock.sql.functions.casts.nested import cast_nested
@@ -237,7 +237,7 @@ def _row_as_json(call: Call, value: exp.Expr, source: Type) -> exp.Expr:
         field = _as_json(call, call_engine("struct_extract_at", value.copy(), integer(at + 1)), type_)
         pieces += [text(f"{',' if at else ''}{json.dumps(name or '')}:"), call_engine("trino_json_or_null", field)]
     whole = call_engine("concat", *pieces, text("}"))
-    absent = exp.Is(this=exp.paren(value.copy()), expression=exp.Null())
+    absent = is_null(value)
     return cast_to(exp.Paren(this=exp.Case(ifs=[exp.If(this=exp.Not(this=absent), true=whole)])), "JSON")
 
 

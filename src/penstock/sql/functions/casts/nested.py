@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
-from penstock.sql.functions.build import as_type, engine_type, integer
+from penstock.sql.functions.build import as_type, engine_type, integer, is_null
 from penstock.sql.functions.rows import call_engine
 from penstock.sql.trino_types import Type
 
@@ -63,6 +63,6 @@ def _fields(value: exp.Expr, source: Type, target: Type, convert: Convert) -> ex
         fields.append(inner if to is None else convert(inner, type_, to))
     row = call_engine("row", *fields)
     engine = engine_type(target)
-    absent = exp.Is(this=exp.paren(value.copy(), copy=False), expression=exp.Null())
+    absent = is_null(value)
     result = exp.Case(ifs=[exp.If(this=exp.Not(this=absent), true=row if engine is None else as_type(row, target))])
     return exp.Paren(this=result)

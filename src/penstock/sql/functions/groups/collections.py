@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from penstock.sql.functions.build import integer
+from penstock.sql.functions.build import integer, is_null
 from penstock.sql.functions.nested.lambdas import lambda_of
 from penstock.sql.functions.rows import Call, Definition, Macro, Row, call_engine
 from penstock.sql.trino_types import BIGINT, Type
@@ -18,7 +18,7 @@ __all__ = ["DEFINITIONS", "ROWS"]
 def _entries(call: Call) -> exp.Expr:
     """Return the array of keys and values in rows, NULL for a key that is NULL."""
     key, value = call.arguments
-    has_key = exp.Not(this=exp.Is(this=exp.paren(key.copy()), expression=exp.Null()))
+    has_key = exp.Not(this=is_null(key))
     return call.engine("list", exp.Case(ifs=[exp.If(this=has_key, true=call_engine("row", key, value))]))
 
 

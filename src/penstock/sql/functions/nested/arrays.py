@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
+from penstock.sql.functions.build import is_null
 from penstock.sql.functions.nested.array_macros import DEFINITIONS, MAX_COMBINATION
 from penstock.sql.functions.nested.lambdas import applied, body, fresh, function, lambda_of
 from penstock.sql.functions.rows import (
@@ -98,7 +99,7 @@ def _reduce(call: Call) -> exp.Expr:
     array, state = call.arguments[:2]
     step, last = lambda_of(call, 2, 2), lambda_of(call, 3, 1)
     reduced = applied(last, call_engine("list_reduce", array, step, state))
-    absent = exp.Is(this=exp.Paren(this=array.copy()), expression=exp.Null())
+    absent = is_null(array)
     return exp.Paren(this=exp.Case(ifs=[exp.If(this=exp.Not(this=absent), true=reduced)]))
 
 
@@ -127,7 +128,7 @@ def _with_lambda(name: str, engine: str, returns: Returns) -> Row:
 
 def _if_all(arguments: Sequence[exp.Expr], result: exp.Expr) -> exp.Expr:
     """Return ``result``, and NULL if one of the arguments is."""
-    present = [exp.Not(this=exp.Is(this=exp.Paren(this=argument.copy()), expression=exp.Null())) for argument in arguments]
+    present = [exp.Not(this=is_null(argument)) for argument in arguments]
     return exp.Paren(this=exp.Case(ifs=[exp.If(this=exp.and_(*present), true=result)]))
 
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
+from penstock.sql.functions.build import is_null
 from penstock.sql.functions.nested.lambdas import fresh, function
 from penstock.sql.functions.rows import Call, Definition, Macro, Row, call_engine, fail
 from penstock.sql.functions.times.zones import instant
@@ -42,12 +43,12 @@ def compared(call: Call, type_: Type) -> exp.Expr:
 
 def _ordered(type_: Type, sign: type[exp.Binary], left: exp.Expr, right: exp.Expr) -> exp.Expr:
     """Compare the fields of two rows from the first to the first that differs; a NULL among them is an error."""
-    absent = [exp.Is(this=exp.paren(node.copy()), expression=exp.Null()) for node in (left, right) if not _is_written(node)]
+    absent = [is_null(node) for node in (left, right) if not _is_written(node)]
     ifs = [exp.If(this=exp.or_(*absent, copy=False), true=exp.Null())] if absent else []
     strict: type[exp.Binary] = _STRICT.get(sign, sign)
     for inner, one, other in zip(type_.inner, _fields(type_, left), _fields(type_, right), strict=True):
         differs: exp.Expr
-        unknown = exp.or_(*(exp.Is(this=exp.paren(node.copy()), expression=exp.Null()) for node in (one, other)), copy=False)
+        unknown = exp.or_(*(is_null(node) for node in (one, other)), copy=False)
         ifs.append(exp.If(this=unknown, true=_not_ordered(type_)))
         if inner is not None and inner.name == "row":
             differs, order = exp.Not(this=equal(inner, one, other)), _ordered(inner, strict, one, other)

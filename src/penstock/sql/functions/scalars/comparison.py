@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from penstock.sql.functions.build import cast_to, text
+from penstock.sql.functions.build import cast_to, is_null, text
 from penstock.sql.functions.nested.lambdas import applied, function
 from penstock.sql.functions.nested.records import NESTED, compared, is_in
 from penstock.sql.functions.rows import STAND_IN, Call, Definition, Macro, Row, call_engine, first_type
@@ -135,11 +135,7 @@ def _nan_beside(value: exp.Expr, other: exp.Expr, is_nan_of: str) -> exp.Expr:
     is_nan = call_engine(is_nan_of, value.copy())
     if _is_number(other):
         return is_nan
-    return exp.Paren(this=_and_not(is_nan, _is_null(other)))
-
-
-def _is_null(value: exp.Expr) -> exp.Expr:
-    return exp.Is(this=exp.paren(value.copy(), copy=False), expression=exp.Null())
+    return exp.Paren(this=_and_not(is_nan, is_null(other)))
 
 
 def _below_all(value: exp.Expr) -> exp.Expr:
@@ -158,7 +154,7 @@ def _between(call: Call) -> exp.Expr:
     if _may_be_nan(value, call.types[0]):
         beside_nan: exp.Expr = call_engine("trino_is_nan", value.copy())
         if not _is_number(low) and not _is_number(high):
-            beside_nan = exp.Paren(this=_and_not(beside_nan, exp.paren(exp.and_(_is_null(low), _is_null(high)), copy=False)))
+            beside_nan = exp.Paren(this=_and_not(beside_nan, exp.paren(exp.and_(is_null(low), is_null(high)), copy=False)))
         result = _and_not(result, beside_nan)
     for bound, type_ in zip((low, high), call.types[1:], strict=True):
         if _may_be_nan(bound, type_):
@@ -175,7 +171,7 @@ def _in(call: Call) -> exp.Expr:
     is_nan = call_engine("trino_is_nan", value.copy())
     if not items:
         return exp.Paren(this=_and_not(call.node, is_nan))
-    absent = exp.paren(exp.or_(*map(_is_null, items)), copy=False)
+    absent = exp.paren(exp.or_(*map(is_null, items)), copy=False)
     none_equal = exp.If(this=_and_not(is_nan, absent), true=exp.false())
     unknown = exp.If(this=is_nan.copy(), true=exp.Null())
     return exp.Paren(this=exp.Case(ifs=[none_equal, unknown], default=call.node))

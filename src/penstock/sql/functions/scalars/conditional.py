@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from sqlglot import exp
 
-from penstock.sql.functions.build import as_type, text
+from penstock.sql.functions.build import as_type, is_null, text
 from penstock.sql.functions.nested.records import NESTED
 from penstock.sql.functions.rows import Call, Definition, Macro, Row, Types, call_engine, first_type
 from penstock.sql.functions.scalars.comparison import check_comparable
@@ -130,7 +130,7 @@ def _checked(call: Call, type_: Type | None) -> exp.Expr:
 def _extreme(call: Call) -> exp.Expr:
     """GREATEST and LEAST are NULL if an argument is."""
     result = _checked(call, common(call.types))
-    absent = [exp.Is(this=exp.paren(expression), expression=exp.Null()) for expression in result.expressions]
+    absent = [is_null(expression) for expression in result.expressions]
     return exp.Paren(this=exp.Case(ifs=[exp.If(this=exp.Not(this=exp.paren(exp.or_(*absent))), true=result)]))
 
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from penstock.sql.functions.build import integer, is_null
 from penstock.sql.functions.nested.lambdas import applied, fresh, function
 from penstock.sql.functions.nested.records import NESTED, equal, is_in
 from penstock.sql.functions.rows import Call, call_engine
@@ -92,7 +93,7 @@ def _bounded(
     pair = exp.to_identifier(name)
     bound = call_engine("struct_extract_at", pair.copy(), exp.Literal.number(2))
     left = call_engine("struct_extract_at", pair.copy(), exp.Literal.number(1))
-    count, known, least, most = (call_engine("struct_extract_at", bound.copy(), _number(at)) for at in (1, 2, 3, 4))
+    count, known, least, most = (call_engine("struct_extract_at", bound.copy(), integer(at)) for at in (1, 2, 3, 4))
     empty: exp.Expr = exp.true() if every else exp.false()
 
     def compared(right: exp.Expr) -> exp.Expr:
@@ -107,7 +108,7 @@ def _bounded(
     unknown = exp.If(this=exp.NEQ(this=count.copy(), expression=known), true=exp.Null())
     others = exp.paren(exp.Case(ifs=[unknown], default=empty.copy()), copy=False)
     combined = (exp.and_ if every else exp.or_)(exp.paren(result, copy=False), others, copy=False)
-    is_empty = exp.If(this=exp.EQ(this=count, expression=_number(0)), true=empty)
+    is_empty = exp.If(this=exp.EQ(this=count, expression=integer(0)), true=empty)
     case = exp.Case(ifs=[is_empty], default=combined)
     pair_of_bounds = call_engine("row", _plain(type_, value), exp.Subquery(this=_select(query, 1, bounds)))
     return applied(function(name, case), pair_of_bounds)
@@ -124,7 +125,7 @@ def _fields_in(type_: Type, value: exp.Expr, rows: Type, query: exp.Expr, count:
     if count > 1 and not any(item is not None and item.name in {"char", _ZONED} for item in (*rows.inner, *type_.inner)):
         return exp.In(this=exp.Tuple(expressions=list(_fields(type_, value))), query=_in_brackets(query))
     if count == 1:
-        columns = [call_engine("struct_extract_at", columns[0].copy(), _number(at + 1)) for at in range(len(rows.inner))]
+        columns = [call_engine("struct_extract_at", columns[0].copy(), integer(at + 1)) for at in range(len(rows.inner))]
     columns_to_compare = [_plain(item, column) for item, column in zip(rows.inner, columns, strict=True)]
     fields = [_plain(item, field) for item, field in zip(type_.inner, _fields(type_, value), strict=True)]
     if len(fields) == 1:
@@ -137,7 +138,7 @@ def _any_equal(type_: Type, value: exp.Expr, query: exp.Expr, count: int) -> exp
     columns = _columns(count)
     right: exp.Expr = exp.Tuple(expressions=columns) if count > 1 else columns[0]
     is_equal = equal(type_, value, right)
-    unknown = exp.Is(this=exp.paren(is_equal.copy(), copy=False), expression=exp.Null())
+    unknown = is_null(is_equal)
     any_equal = exp.If(this=call_engine("bool_or", is_equal), true=exp.true())
     perhaps = exp.If(this=call_engine("bool_or", unknown), true=exp.Null())
     case = exp.Case(ifs=[any_equal, perhaps], default=exp.false())
@@ -148,7 +149,7 @@ def _fields(type_: Type, value: exp.Expr) -> Sequence[exp.Expr]:
     inside = value.unnest()
     if isinstance(inside, exp.Tuple) and len(inside.expressions) == len(type_.inner):
         return [expression.copy() for expression in inside.expressions]
-    return [call_engine("struct_extract_at", value.copy(), _number(at + 1)) for at in range(len(type_.inner))]
+    return [call_engine("struct_extract_at", value.copy(), integer(at + 1)) for at in range(len(type_.inner))]
 
 
 def _plain(type_: Type | None, value: exp.Expr) -> exp.Expr:
@@ -220,7 +221,3 @@ def _select(query: exp.Expr, count: int, *projections: exp.Expr) -> exp.Select:
 
 def _in_brackets(query: exp.Expr) -> exp.Expr:
     return query if isinstance(query, exp.Subquery) else exp.Subquery(this=query)
-
-
-def _number(value: int) -> exp.Expr:
-    return exp.Literal.number(value)
