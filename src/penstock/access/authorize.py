@@ -164,12 +164,12 @@ class Authorizer:
         return [group for group in groups if isinstance(group, Group)]
 
     def _principal(self, caller: Caller) -> Principal:
-        kind, name, unique_id = EntityKind.ROLE, caller.role_name, caller.user_id.partition(":")[0]
+        entity_type, name, unique_id = EntityKind.ROLE, caller.role_name, caller.user_id.partition(":")[0]
         if name is None:
-            kind, name = EntityKind.USER, caller.user_name
+            entity_type, name = EntityKind.USER, caller.user_name
         if caller.session is not None and caller.federated_by is not None:
             name, unique_id = caller.federated_by.rpartition("/")[2], caller.session.federated_by_id
-        entity = None if name is None else self._store.get_entity(kind, caller.account, name)
+        entity = None if name is None else self._store.get_entity(entity_type, caller.account, name)
         # A user or role with the name of a deleted one is not the same: its id differs.
         if not isinstance(entity, Principal) or unique_id != entity.id:
             raise UnrecognizedClient(UNRECOGNIZED, remedy=f"{caller.principal} does not exist any more.")

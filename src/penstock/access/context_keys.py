@@ -51,11 +51,11 @@ class RequestContextKeys:
     def text(self, key: str) -> str | None:
         """Return the value of a key that has exactly one; else None."""
         if key.startswith(_TAG):
-            wanted = key.removeprefix(_TAG)
-            return next((value for name, value in self._tags.items() if name.lower() == wanted), None)
-        known = _KNOWN.get(key)
-        if known is not None:
-            return known(self._caller, self._origin)
+            tag = key.removeprefix(_TAG)
+            return next((value for name, value in self._tags.items() if name.lower() == tag), None)
+        key_type = _KNOWN.get(key)
+        if key_type is not None:
+            return key_type(self._caller, self._origin)
         return self._account if key == "aws:resourceaccount" else self._extra.get(key)
 
 

@@ -243,26 +243,26 @@ def kind_of(entity: Entity | type[Entity]) -> EntityKind:
     return _KINDS[entity if isinstance(entity, type) else type(entity)]
 
 
-def missing(kind: EntityKind, name: str) -> NoSuchEntity:
+def missing(entity_type: EntityKind, name: str) -> NoSuchEntity:
     """Return the error for an entity that does not exist, in IAM's words."""
-    if kind is EntityKind.PROFILE:
+    if entity_type is EntityKind.PROFILE:
         return NoSuchEntity(f"Instance Profile {name[:200]} cannot be found.")
-    if kind is EntityKind.OIDC:
+    if entity_type is EntityKind.OIDC:
         return NoSuchEntity(f"OpenIDConnect Provider not found for https://{name[:200]}")
-    if kind is EntityKind.ALIAS:
+    if entity_type is EntityKind.ALIAS:
         return NoSuchEntity(f"The Account Alias cannot be found: {name[:200]}.")
-    return NoSuchEntity(f"The {kind.value} with name {name[:200]} cannot be found.")
+    return NoSuchEntity(f"The {entity_type.value} with name {name[:200]} cannot be found.")
 
 
-def taken(kind: EntityKind, name: str) -> EntityExists:
+def taken(entity_type: EntityKind, name: str) -> EntityExists:
     """Return the error for a name that is taken, in IAM's words."""
-    if kind is EntityKind.PROFILE:
+    if entity_type is EntityKind.PROFILE:
         return EntityExists(f"Instance Profile {name} already exists.")
-    if kind is EntityKind.OIDC:
+    if entity_type is EntityKind.OIDC:
         return EntityExists(f"Provider with url https://{name} already exists.")
-    if kind is EntityKind.ALIAS:
+    if entity_type is EntityKind.ALIAS:
         return EntityExists(f"The account alias {name} already exists.")
-    return EntityExists(f"{kind.value.capitalize()} with name {name} already exists.")
+    return EntityExists(f"{entity_type.value.capitalize()} with name {name} already exists.")
 
 
 _KINDS: Mapping[type[Entity], EntityKind] = {

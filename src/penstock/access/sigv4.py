@@ -178,22 +178,22 @@ def _collapsed(value: str) -> str:
 
 
 def _normalised(path: str) -> str:
-    kept: list[str] = []
+    segments: list[str] = []
     for segment in path.split("/"):
         if segment == "..":
-            if kept:
-                kept.pop()
+            if segments:
+                segments.pop()
         elif segment and segment != ".":
-            kept.append(segment)
-    return "/" + "/".join(kept) + ("/" if kept and path.endswith("/") else "")
+            segments.append(segment)
+    return "/" + "/".join(segments) + ("/" if segments and path.endswith("/") else "")
 
 
 def _canonical_query(query: str) -> str:
     # A plus is a space, as when the query is parsed: a signed plus, %2B, must not match it.
     pairs = []
-    for item in query.split("&"):
+    for pair in query.split("&"):
         # An item without a name is a parameter, too, for parsers of queries and for signers such as botocore.
-        name, _, value = item.partition("=")
+        name, _, value = pair.partition("=")
         if name != "X-Amz-Signature":
             pairs.append((quote(unquote_plus(name), safe="-_.~"), quote(unquote_plus(value), safe="-_.~")))
     return "&".join(f"{name}={value}" for name, value in sorted(pairs))
@@ -229,11 +229,11 @@ def _fields(authorization: str, date_header: str | None) -> dict[str, str]:
             f"Unsupported AWS 'algorithm': '{algorithm[:50]}'.", remedy=f"Sign with Signature Version 4 ({ALGORITHM})."
         )
     fields: dict[str, str] = {}
-    for item in rest.split(","):
-        name, equals, value = item.strip().partition("=")
+    for part in rest.split(","):
+        name, equals, value = part.strip().partition("=")
         if not equals or name in fields:
             raise IncompleteSignature(
-                f"'{item.strip()[:100]}' not a valid key=value pair (missing equal-sign) in Authorization header."
+                f"'{part.strip()[:100]}' not a valid key=value pair (missing equal-sign) in Authorization header."
             )
         fields[name] = value
     missing = [name for name in ("Credential", "Signature", "SignedHeaders") if not fields.get(name)]
@@ -247,21 +247,21 @@ def _fields(authorization: str, date_header: str | None) -> dict[str, str]:
 
 def _query_claim(query: str) -> Claim:
     fields: dict[str, str] = {}
-    for item in query.split("&"):
-        name, _, value = item.partition("=")
+    for pair in query.split("&"):
+        name, _, value = pair.partition("=")
         if name.startswith("X-Amz-"):
             if name in fields:
                 raise IncompleteSignature(f"AWS query-string parameter '{name[:50]}' is given twice.")
             fields[name] = unquote_plus(value)
-    wanted = ("Algorithm", "Credential", "Signature", "SignedHeaders", "Date", "Expires")
-    missing = [f"X-Amz-{name}" for name in wanted if not fields.get(f"X-Amz-{name}")]
+    names = ("Algorithm", "Credential", "Signature", "SignedHeaders", "Date", "Expires")
+    missing = [f"X-Amz-{name}" for name in names if not fields.get(f"X-Amz-{name}")]
     if missing:
         raise IncompleteSignature(" ".join(f"AWS query-string parameters must include '{name}'." for name in missing))
     if fields["X-Amz-Algorithm"] != ALGORITHM:
         raise IncompleteSignature(f"Unsupported AWS 'algorithm': '{fields['X-Amz-Algorithm'][:50]}'.")
     expires = fields["X-Amz-Expires"]
-    known = len(expires) <= 10 and expires.isascii() and expires.isdigit()
-    if not known or not 1 <= int(expires) <= MAX_EXPIRES:
+    is_number = len(expires) <= 10 and expires.isascii() and expires.isdigit()
+    if not is_number or not 1 <= int(expires) <= MAX_EXPIRES:
         raise IncompleteSignature(f"X-Amz-Expires must be a number of seconds from 1 to {MAX_EXPIRES}.")
     return _claim(
         credential=fields["X-Amz-Credential"],

@@ -31,8 +31,8 @@ class AccessChecker:
 
     def is_cached(self, caller: Caller, tenant: Tenant | None) -> bool:
         """Return whether all policies that :meth:`check` evaluates are in memory."""
-        known = tenant is None or tenant.schemas.resource_policies.cache.is_fresh
-        return known and self._authorizer.fresh(caller) is not None
+        is_fresh = tenant is None or tenant.schemas.resource_policies.cache.is_fresh
+        return is_fresh and self._authorizer.fresh(caller) is not None
 
     def check(
         self,

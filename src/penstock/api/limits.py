@@ -40,10 +40,10 @@ class Buckets:
 
     def take(self, name: str) -> bool:
         """Take a token and return True; return False if there is none."""
-        left = self.left(name)
-        if left < 1.0:
+        tokens = self.left(name)
+        if tokens < 1.0:
             return False
-        self._buckets[name] = (left - 1.0, self._clock())
+        self._buckets[name] = (tokens - 1.0, self._clock())
         return True
 
 
@@ -157,9 +157,9 @@ class _Pool:
 
     def release(self, owner: str, size: int) -> None:
         self._free += size
-        left = self._held[owner] - size
-        if left:
-            self._held[owner] = left
+        remaining = self._held[owner] - size
+        if remaining:
+            self._held[owner] = remaining
         else:
             del self._held[owner]
         if self._waiting:
@@ -228,10 +228,10 @@ class FailedLogins:
     def check(self, address: str, key_id: str) -> None:
         """Raise :class:`Throttled` if the address or the key id had too many failures."""
         network = network_of(address)
-        left = self._of_address.left(network)
-        if left >= self._burst or (network, key_id) in self._proven:
+        tokens = self._of_address.left(network)
+        if tokens >= self._burst or (network, key_id) in self._proven:
             return
-        if left < 1.0 or self._of_key.left(key_id) < 1.0:
+        if tokens < 1.0 or self._of_key.left(key_id) < 1.0:
             raise Throttled("Rate exceeded", remedy="Too many failed logins from this address: wait, then check the key.")
 
     def failed(self, address: str, key_id: str) -> None:

@@ -29,11 +29,11 @@ class RouteTable(Generic[R]):
         for route in routes:
             path = route.path.replace(without, "") if without else route.path
             pattern = tuple(path.strip("/").split("/")) if path != "/" else ()
-            known = self._by_length.setdefault(len(pattern), [])
-            methods = next((entry for shape, entry in known if shape == pattern), None)
+            patterns = self._by_length.setdefault(len(pattern), [])
+            methods = next((entry for shape, entry in patterns if shape == pattern), None)
             if methods is None:
                 methods = {}
-                known.append((pattern, methods))
+                patterns.append((pattern, methods))
             methods[route.method] = route
 
     def find(self, segments: Sequence[str]) -> tuple[Mapping[str, R], Mapping[str, str]] | None:

@@ -218,7 +218,7 @@ def _identity(caller: Caller | None, access_key_id: str) -> dict[str, Any]:
     key = {"accessKeyId": access_key_id[:128]} if access_key_id else {}
     if caller is None or caller.principal == ANONYMOUS:
         return {"type": "Unknown", "principalId": caller.principal if caller is not None else "", **key}
-    known: dict[str, Any] = {
+    members: dict[str, Any] = {
         "principalId": caller.user_id,
         "arn": caller.principal,
         "accountId": caller.account,
@@ -228,18 +228,18 @@ def _identity(caller: Caller | None, access_key_id: str) -> dict[str, Any]:
     own = "Root" if caller.is_root else "IAMUser"
     if session is None:
         name = {"userName": caller.user_name} if caller.user_name else {}
-        return {"type": own, **known, **name}
+        return {"type": own, **members, **name}
     context: dict[str, Any] = {"attributes": {"creationDate": _time(session.issued), "mfaAuthenticated": "false"}}
     if session.federated_by is not None:
         # CloudTrail's form: the session's issuer is who asked for it, as for a credential that was vended for a table.
         who, by = session.federated_by.rpartition("/")[2], session.federated_by
         creator = {"type": "IAMUser", "arn": by, "accountId": caller.account, "userName": who}
         creator |= {"principalId": session.federated_by_id or ""}
-        return {"type": "FederatedUser", **known, "sessionContext": {"sessionIssuer": creator, **context}}
+        return {"type": "FederatedUser", **members, "sessionContext": {"sessionIssuer": creator, **context}}
     if session.role is None:
-        return {"type": own, **known, "sessionContext": context}
+        return {"type": own, **members, "sessionContext": context}
     issuer = {"type": "Role", "arn": session.role, "accountId": caller.account, "userName": caller.role_name}
-    return {"type": "AssumedRole", **known, "sessionContext": {"sessionIssuer": issuer, **context}}
+    return {"type": "AssumedRole", **members, "sessionContext": {"sessionIssuer": issuer, **context}}
 
 
 def _resources(event: AuditEvent) -> Sequence[str]:
@@ -290,7 +290,7 @@ def _shown(name: str, value: Any, depth: int) -> Any:
     if isinstance(value, str):
         return value if len(value) <= MOST_TEXT else f"{value[:MOST_TEXT]}... ({len(value)} characters)"
     if isinstance(value, Mapping):
-        return {str(key): _shown(str(key), item, depth + 1) for key, item in list(value.items())[:_MOST_ITEMS]}
+        return {str(key): _shown(str(key), entry, depth + 1) for key, entry in list(value.items())[:_MOST_ITEMS]}
     if isinstance(value, list | tuple):
-        return [_shown(name, item, depth + 1) for item in value[:_MOST_ITEMS]]
+        return [_shown(name, entry, depth + 1) for entry in value[:_MOST_ITEMS]]
     return _OMITTED if isinstance(value, bytes) else value

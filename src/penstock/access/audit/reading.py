@@ -40,14 +40,14 @@ class Wanted:
         )
 
 
-def matching(folder: Path, wanted: Wanted, count: int) -> list[Mapping[str, Any]]:
+def matching(folder: Path, query: Wanted, count: int) -> list[Mapping[str, Any]]:
     """Return the newest ``count`` events that match, the newest first. Reads file by file, the newest file first."""
     newest: list[Mapping[str, Any]] = []
     for file in reversed(list(segments_in(folder))):
         if len(newest) >= count and newest[count - 1]["eventTime"] > _last_time(file):
             break
         with file.open("rb") as lines:
-            own = [record for line in lines if line.endswith(b"\n") and wanted.matches(record := orjson.loads(line))]
+            own = [record for line in lines if line.endswith(b"\n") and query.matches(record := orjson.loads(line))]
         newest = sorted([*newest, *own[-count:]], key=lambda record: str(record["eventTime"]), reverse=True)[:count]
     return newest
 

@@ -70,9 +70,9 @@ class Segments:
             content += line
             content += b"\n"
         try:
-            left = memoryview(content)
-            while left:
-                left = left[os.write(self._descriptor, left) :]
+            rest = memoryview(content)
+            while rest:
+                rest = rest[os.write(self._descriptor, rest) :]
             durable.sync_file(self._descriptor)
         except OSError:
             # The same lines are written again when there is room.

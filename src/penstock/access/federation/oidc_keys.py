@@ -73,10 +73,10 @@ class IssuerKeys:
         """Return the keys in the file, which is parsed only if it has changed."""
         stat = file.stat()
         version = (stat.st_mtime_ns, stat.st_size)
-        known = self._read.get(file)
-        if known is None or known[0] != version:
-            known = self._read[file] = (version, _read(file))
-        return known[1]
+        cached = self._read.get(file)
+        if cached is None or cached[0] != version:
+            cached = self._read[file] = (version, _read(file))
+        return cached[1]
 
 
 def _read(file: Path) -> Sequence[JsonWebKey]:
@@ -88,7 +88,7 @@ def _read(file: Path) -> Sequence[JsonWebKey]:
         listed = json.loads(content)["keys"]
         if not isinstance(listed, list) or len(listed) > _MAX_KEYS:
             raise ValueError
-        parsed = [_key(file, item) for item in listed]
+        parsed = [_key(file, key) for key in listed]
     except (OSError, ValueError, KeyError, TypeError, RecursionError, JoseError) as error:
         raise InvalidInput(
             f"{file} is not a JSON Web Key Set.",

@@ -102,10 +102,10 @@ class WebIdentities:
             raise InvalidIdentityToken("The signature of the token is not the provider's.") from error
 
     def _key(self, header: Mapping[str, Any], provider: OidcProvider) -> JsonWebKey | None:
-        keys, wanted = self._keys.of(provider.issuer), header.get("kid")
-        if wanted is None:
+        keys, key_id = self._keys.of(provider.issuer), header.get("kid")
+        if key_id is None:
             return keys[0] if len(keys) == 1 else None
-        return next((key for key in keys if key.kid == wanted), None)
+        return next((key for key in keys if key.kid == key_id), None)
 
     def _check_times(self, claims: Mapping[str, Any]) -> None:
         now = self._now().timestamp()
@@ -156,9 +156,9 @@ def _audience(claims: Mapping[str, Any], provider: OidcProvider) -> str:
     party = claims.get("azp")
     if party is not None:
         audiences = [party] if isinstance(audiences, list) else None
-    if not isinstance(audiences, list) or not all(isinstance(item, str) for item in audiences):
+    if not isinstance(audiences, list) or not all(isinstance(audience, str) for audience in audiences):
         raise InvalidIdentityToken("The token lacks an audience (aud).")
-    audience = next((item for item in audiences if item in provider.client_ids), None)
+    audience = next((name for name in audiences if name in provider.client_ids), None)
     if audience is None:
         raise InvalidIdentityToken(
             "Incorrect token audience", remedy="Ask for a token for one of the provider's client ids."

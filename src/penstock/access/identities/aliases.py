@@ -37,10 +37,10 @@ class Aliases:
             if other.id != account and self._store.get_entity(EntityKind.ALIAS, other.id, name) is not None:
                 raise taken(EntityKind.ALIAS, name)
         alias = AccountAlias(account=account, name=name, id=new_id("ALIA"), created=self._now().replace(microsecond=0))
-        former = [item for item in self.list(account) if item != name]
+        former = [former_name for former_name in self.list(account) if former_name != name]
         self._store.add_entity(alias, "CreateAccountAlias", limit=2)
-        for item in former:
-            self.delete(account, item)
+        for former_name in former:
+            self.delete(account, former_name)
 
     def list(self, account: str) -> list[str]:
         """Return the alias of the account, if it has one."""

@@ -78,7 +78,7 @@ class Groups:
             assert isinstance(identity, User)
             if group not in identity.groups:
                 raise missing(EntityKind.USER, user)
-            return replace(identity, groups=tuple(item for item in identity.groups if item != group))
+            return replace(identity, groups=tuple(name for name in identity.groups if name != group))
 
         self._identities.change(EntityKind.USER, account, user, "RemoveUserFromGroup", change)
 

@@ -37,43 +37,45 @@ class Identities:
         self._store = store
         self._authorizer = authorizer
 
-    def get(self, kind: EntityKind, account: str, name: str) -> Identity:
+    def get(self, entity_type: EntityKind, account: str, name: str) -> Identity:
         """Return the user, group or role, or raise :class:`NoSuchEntity`."""
-        entity = self._store.get_entity(kind, account, name)
+        entity = self._store.get_entity(entity_type, account, name)
         if not isinstance(entity, Identity):
-            raise missing(kind, name)
+            raise missing(entity_type, name)
         return entity
 
-    def put_inline(self, kind: EntityKind, account: str, name: str, policy: str, text: str) -> None:
+    def put_inline(self, entity_type: EntityKind, account: str, name: str, policy: str, text: str) -> None:
         """Put an inline policy; raise :class:`MalformedPolicy`, :class:`LimitExceeded`, :class:`NoSuchEntity`."""
         parse_policy(text, PolicyType.IDENTITY)
 
         def change(identity: Identity) -> Identity:
             inline = {**identity.inline, policy: text}
-            if sum(map(dense_length, inline.values())) > _MAX_INLINE[kind]:
-                raise LimitExceeded(f"Maximum policy size of {_MAX_INLINE[kind]} bytes exceeded for {kind.value} {name}")
+            if sum(map(dense_length, inline.values())) > _MAX_INLINE[entity_type]:
+                raise LimitExceeded(
+                    f"Maximum policy size of {_MAX_INLINE[entity_type]} bytes exceeded for {entity_type.value} {name}"
+                )
             return replace(identity, inline=inline)
 
-        self.change(kind, account, name, f"Put{_OPERATION[kind]}Policy", change)
+        self.change(entity_type, account, name, f"Put{_OPERATION[entity_type]}Policy", change)
 
-    def inline(self, kind: EntityKind, account: str, name: str, policy: str) -> str:
+    def inline(self, entity_type: EntityKind, account: str, name: str, policy: str) -> str:
         """Return an inline policy's text, or raise :class:`NoSuchEntity`."""
-        text = self.get(kind, account, name).inline.get(policy)
+        text = self.get(entity_type, account, name).inline.get(policy)
         if text is None:
-            raise _no_inline(kind, policy)
+            raise _no_inline(entity_type, policy)
         return text
 
-    def delete_inline(self, kind: EntityKind, account: str, name: str, policy: str) -> None:
+    def delete_inline(self, entity_type: EntityKind, account: str, name: str, policy: str) -> None:
         """Delete an inline policy, or raise :class:`NoSuchEntity`."""
 
         def change(identity: Identity) -> Identity:
             if policy not in identity.inline:
-                raise _no_inline(kind, policy)
+                raise _no_inline(entity_type, policy)
             return replace(identity, inline={key: text for key, text in identity.inline.items() if key != policy})
 
-        self.change(kind, account, name, f"Delete{_OPERATION[kind]}Policy", change)
+        self.change(entity_type, account, name, f"Delete{_OPERATION[entity_type]}Policy", change)
 
-    def attach(self, kind: EntityKind, account: str, name: str, arn: str) -> None:
+    def attach(self, entity_type: EntityKind, account: str, name: str, arn: str) -> None:
         """Attach a managed policy of the account or of AWS; raise :class:`NoSuchEntity`, :class:`LimitExceeded`."""
 
         def check(entities: EntityReader) -> None:
@@ -84,22 +86,22 @@ class Identities:
             if arn in identity.attached:
                 return identity
             if len(identity.attached) >= _MAX_ATTACHED:
-                raise LimitExceeded(f"Cannot exceed quota for PoliciesPer{_OPERATION[kind]}: {_MAX_ATTACHED}")
+                raise LimitExceeded(f"Cannot exceed quota for PoliciesPer{_OPERATION[entity_type]}: {_MAX_ATTACHED}")
             return replace(identity, attached=(*identity.attached, arn))
 
-        self.change(kind, account, name, f"Attach{_OPERATION[kind]}Policy", change, check=check)
+        self.change(entity_type, account, name, f"Attach{_OPERATION[entity_type]}Policy", change, check=check)
 
-    def detach(self, kind: EntityKind, account: str, name: str, arn: str) -> None:
+    def detach(self, entity_type: EntityKind, account: str, name: str, arn: str) -> None:
         """Detach a managed policy, or raise :class:`NoSuchEntity`."""
 
         def change(identity: Identity) -> Identity:
             if arn not in identity.attached:
                 raise NoSuchEntity(f"Policy {arn[:400]} was not found.")
-            return replace(identity, attached=tuple(item for item in identity.attached if item != arn))
+            return replace(identity, attached=tuple(policy for policy in identity.attached if policy != arn))
 
-        self.change(kind, account, name, f"Detach{_OPERATION[kind]}Policy", change)
+        self.change(entity_type, account, name, f"Detach{_OPERATION[entity_type]}Policy", change)
 
-    def bound(self, kind: EntityKind, account: str, name: str, arn: str | None) -> None:
+    def bound(self, entity_type: EntityKind, account: str, name: str, arn: str | None) -> None:
         """Set the permissions boundary of a user or role, or with None remove it; raise :class:`NoSuchEntity`."""
 
         def check(entities: EntityReader) -> None:
@@ -110,21 +112,27 @@ class Identities:
             return replace(identity, boundary=arn)
 
         verb = "Delete" if arn is None else "Put"
-        self.change(kind, account, name, f"{verb}{_OPERATION[kind]}PermissionsBoundary", change, check=check)
+        self.change(entity_type, account, name, f"{verb}{_OPERATION[entity_type]}PermissionsBoundary", change, check=check)
 
     def tag(
-        self, kind: EntityKind, account: str, name: str, *, add: Mapping[str, str] | None = None, remove: Sequence[str] = ()
+        self,
+        entity_type: EntityKind,
+        account: str,
+        name: str,
+        *,
+        add: Mapping[str, str] | None = None,
+        remove: Sequence[str] = (),
     ) -> None:
         """Add or replace tags, and remove others; raise :class:`NoSuchEntity`, and the errors of :func:`changed_tags`."""
 
         def change(identity: Identity) -> Identity:
             return replace(identity, tags=changed_tags(identity.tags, add or {}, remove))
 
-        self.change(kind, account, name, f"{'Untag' if add is None else 'Tag'}{_OPERATION[kind]}", change)
+        self.change(entity_type, account, name, f"{'Untag' if add is None else 'Tag'}{_OPERATION[entity_type]}", change)
 
     def change(
         self,
-        kind: EntityKind,
+        entity_type: EntityKind,
         account: str,
         name: str,
         operation: str,
@@ -143,7 +151,7 @@ class Identities:
                 )
             return change(entity)
 
-        self._store.change_entity(kind, account, name, operation, checked, check=check)
+        self._store.change_entity(entity_type, account, name, operation, checked, check=check)
         self._authorizer.forget()
 
 
@@ -185,5 +193,5 @@ def dense_length(text: str) -> int:
     return len("".join(text.split()))
 
 
-def _no_inline(kind: EntityKind, policy: str) -> NoSuchEntity:
-    return NoSuchEntity(f"The {kind.value} policy with name {policy} cannot be found.")
+def _no_inline(entity_type: EntityKind, policy: str) -> NoSuchEntity:
+    return NoSuchEntity(f"The {entity_type.value} policy with name {policy} cannot be found.")

@@ -12,10 +12,10 @@ E = TypeVar("E", bound=Entity)
 
 def entity_named(reader: EntityReader, shape: type[E], account: str, name: str) -> E:
     """Return the entity of the class ``shape``; raise :class:`~penstock.access.entities.NoSuchEntity`."""
-    kind = kind_of(shape)
-    entity = reader.get_entity(kind, account, name)
+    entity_type = kind_of(shape)
+    entity = reader.get_entity(entity_type, account, name)
     if not isinstance(entity, shape):
-        raise missing(kind, name)
+        raise missing(entity_type, name)
     return entity
 
 

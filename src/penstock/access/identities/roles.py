@@ -101,14 +101,14 @@ class Roles:
 
         Raises :class:`InvalidServiceName`, also if the role is there already, and :class:`LimitExceeded`.
         """
-        known = _LINKED.get(service)
-        if known is None:
+        linked = _LINKED.get(service)
+        if linked is None:
             raise InvalidServiceName(
                 f"{service[:100]} has no service-linked role here.", remedy=f"Known are {', '.join(sorted(_LINKED))}."
             )
         if suffix and service not in _WITH_SUFFIX:
             raise InvalidServiceName(f"Custom suffix is not allowed for {service}.", remedy="Leave CustomSuffix out.")
-        name = f"AWSServiceRoleFor{known}{'_' if suffix else ''}{suffix}"
+        name = f"AWSServiceRoleFor{linked}{'_' if suffix else ''}{suffix}"
         if self._store.get_entity(EntityKind.ROLE, account, name) is not None:
             raise InvalidServiceName(
                 f"Service role name {name} has been taken in this account, please try a different suffix."

@@ -21,14 +21,14 @@ class InvalidTags(InvalidInput):
 def unique_tags(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
     """Return the pairs as a mapping; raise :class:`InvalidTags` if two keys are equal or differ only in case."""
     unique: dict[str, str] = {}
-    known: set[str] = set()
+    keys: set[str] = set()
     for key, value in pairs:
-        if key.lower() in known:
+        if key.lower() in keys:
             raise InvalidTags(
                 "Duplicate tag keys found. Please note that Tag keys are case insensitive.",
                 remedy=f"Give '{key[:128]}' once.",
             )
-        known.add(key.lower())
+        keys.add(key.lower())
         unique[key] = value
     return unique
 

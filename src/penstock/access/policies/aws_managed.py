@@ -84,7 +84,7 @@ _GLUE_SERVICE_ROLE = _document(
     _statement(["logs:CreateLogGroup", "logs:CreateLogStream", "logs:PutLogEvents"], ["arn:aws:logs:*:*:/aws-glue/*"]),
     _statement(
         ["ec2:CreateTags", "ec2:DeleteTags"],
-        [f"arn:aws:ec2:*:*:{kind}/*" for kind in ("network-interface", "security-group", "instance")],
+        [f"arn:aws:ec2:*:*:{resource_type}/*" for resource_type in ("network-interface", "security-group", "instance")],
         Condition=_TAGGED,
     ),
 )

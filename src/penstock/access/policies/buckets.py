@@ -96,8 +96,8 @@ def _check_principals(place: str, statement: Mapping[str, Any]) -> None:
 def _for_everybody(statement: Mapping[str, Any]) -> bool:
     if "NotPrincipal" in statement:
         return True
-    named = statement["Principal"]
-    return named == "*" or "*" in texts_of("Principal", named.get("AWS", ["-"]))
+    principal = statement["Principal"]
+    return principal == "*" or "*" in texts_of("Principal", principal.get("AWS", ["-"]))
 
 
 def _is_bounded(conditions: Mapping[str, Mapping[str, Any]]) -> bool:
@@ -111,8 +111,8 @@ def _is_bounded(conditions: Mapping[str, Mapping[str, Any]]) -> bool:
 def _bounds(operator: str, key: str, values: list[Any]) -> bool:
     operator = operator.removeprefix("ForAnyValue:")
     if key == "aws:sourceip" and operator == "IpAddress":
-        return all(_is_narrow(str(item)) for item in values)
-    return key in _FIXED and operator in _EQUAL and not any(set("*?$") & set(str(item)) for item in values)
+        return all(_is_narrow(str(value)) for value in values)
+    return key in _FIXED and operator in _EQUAL and not any(set("*?$") & set(str(value)) for value in values)
 
 
 def _is_narrow(text: str) -> bool:

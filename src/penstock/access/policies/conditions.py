@@ -91,7 +91,7 @@ def _condition(place: str, name: str, key: str, value: Any, *, variables: bool) 
     # A key that no request has is accepted, as by AWS: its condition matches with IfExists, Not or Null.
     if not key or not key.isascii():
         raise MalformedPolicy(place, f"'{key[:100]}' is not a condition key: use SERVICE:KEY, such as aws:SourceIp")
-    values = [_text(f"{place}.{key[:100]}", item) for item in (value if isinstance(value, list) else [value])]
+    values = [_text(f"{place}.{key[:100]}", entry) for entry in (value if isinstance(value, list) else [value])]
     if len(values) > _MAX_VALUES:
         raise MalformedPolicy(f"{place}.{key[:100]}", f"has more than {_MAX_VALUES:,} values")
     if plain == "Null":
@@ -104,7 +104,7 @@ def _condition(place: str, name: str, key: str, value: Any, *, variables: bool) 
     make, negated = operator
     return Condition(
         key=key.lower(),
-        tests=tuple(make(f"{place}.{key[:100]}", item, variables) for item in values),
+        tests=tuple(make(f"{place}.{key[:100]}", text, variables) for text in values),
         negated=negated,
         if_exists=bool(if_exists),
         quantifier=quantifier,
@@ -124,58 +124,58 @@ def _text(place: str, value: Any) -> str:
 Maker = Callable[[str, str, bool], Test]
 
 
-def _like(_place: str, wanted: str, variables: bool) -> Test:
-    glob = text_glob(wanted, variables=variables)
+def _like(_place: str, expected: str, variables: bool) -> Test:
+    glob = text_glob(expected, variables=variables)
     return lambda value, context: glob.matches(value, context.text)
 
 
-def _equal(_place: str, wanted: str, variables: bool, *, ignore_case: bool = False) -> Test:
-    if variables and "${" in wanted:
+def _equal(_place: str, expected: str, variables: bool, *, ignore_case: bool = False) -> Test:
+    if variables and "${" in expected:
         # For this operator, wildcards in the policy's text are plain characters.
-        parts = re.split(r"(\$\{[^{}]*\})", wanted)
+        parts = re.split(r"(\$\{[^{}]*\})", expected)
         escaped = "".join(part if part.startswith("${") else _literal(part) for part in parts)
         glob = text_glob(escaped, variables=True, ignore_case=ignore_case)
         return lambda value, context: glob.matches(value, context.text)
     if ignore_case:
-        folded = wanted.casefold()
+        folded = expected.casefold()
         return lambda value, _: value.casefold() == folded
-    return lambda value, _: value == wanted
+    return lambda value, _: value == expected
 
 
 def _literal(text: str) -> str:
     return re.sub(r"[*?]", lambda match: "${" + match[0] + "}", text)
 
 
-def _equal_ignoring_case(place: str, wanted: str, variables: bool) -> Test:
-    return _equal(place, wanted, variables, ignore_case=True)
+def _equal_ignoring_case(place: str, expected: str, variables: bool) -> Test:
+    return _equal(place, expected, variables, ignore_case=True)
 
 
-def _arn(place: str, wanted: str, variables: bool) -> Test:
-    if not wanted.startswith("arn:") and wanted != "*" and not (variables and wanted.startswith("${")):
-        raise MalformedPolicy(place, f"'{wanted[:100]}' is not an ARN")
-    glob = arn_glob(wanted, variables=variables)
+def _arn(place: str, expected: str, variables: bool) -> Test:
+    if not expected.startswith("arn:") and expected != "*" and not (variables and expected.startswith("${")):
+        raise MalformedPolicy(place, f"'{expected[:100]}' is not an ARN")
+    glob = arn_glob(expected, variables=variables)
     return lambda value, context: glob.matches(value, context.text)
 
 
-def _boolean(place: str, wanted: str, variables: bool) -> Test:
-    if wanted.lower() not in ("true", "false") and not (variables and wanted.startswith("${")):
-        raise MalformedPolicy(place, f"'{wanted[:100]}' is neither true nor false")
-    return _equal(place, wanted, variables, ignore_case=True)
+def _boolean(place: str, expected: str, variables: bool) -> Test:
+    if expected.lower() not in ("true", "false") and not (variables and expected.startswith("${")):
+        raise MalformedPolicy(place, f"'{expected[:100]}' is neither true nor false")
+    return _equal(place, expected, variables, ignore_case=True)
 
 
-def _binary(place: str, wanted: str, _variables: bool) -> Test:
+def _binary(place: str, expected: str, _variables: bool) -> Test:
     try:
-        decoded = base64.b64decode(wanted, validate=True)
+        decoded = base64.b64decode(expected, validate=True)
     except (binascii.Error, ValueError):
-        raise MalformedPolicy(place, f"'{wanted[:100]}' is not base64") from None
+        raise MalformedPolicy(place, f"'{expected[:100]}' is not base64") from None
     return lambda value, _: value.encode() == base64.b64encode(decoded)
 
 
-def _address(place: str, wanted: str, _variables: bool) -> Test:
+def _address(place: str, expected: str, _variables: bool) -> Test:
     try:
-        network = _unmapped(ipaddress.ip_network(wanted, strict=False))
+        network = _unmapped(ipaddress.ip_network(expected, strict=False))
     except ValueError:
-        raise MalformedPolicy(place, f"'{wanted[:100]}' is not an IP address or range") from None
+        raise MalformedPolicy(place, f"'{expected[:100]}' is not an IP address or range") from None
 
     def test(value: str, _facts: ContextKeys) -> bool:
         address = _parsed_address(value)
@@ -213,10 +213,10 @@ def _number(text: str) -> Decimal | None:
 def _ordered(compare: Callable[[Any, Any], bool], read: Callable[[str], Any], what: str) -> Maker:
     """Make tests that compare the values that ``read`` returns; a value that it cannot read (None) does not match."""
 
-    def make(place: str, wanted: str, _variables: bool) -> Test:
-        bound = read(wanted)
+    def make(place: str, expected: str, _variables: bool) -> Test:
+        bound = read(expected)
         if bound is None:
-            raise MalformedPolicy(place, f"'{wanted[:100]}' is not {what}")
+            raise MalformedPolicy(place, f"'{expected[:100]}' is not {what}")
 
         def test(value: str, _context: ContextKeys) -> bool:
             number = read(value)

@@ -112,12 +112,12 @@ class _Reader:
 
     def statement(self, place: str, value: Any) -> Statement:
         members = _members(place, value)
-        known = set(_COMMON)
+        allowed = set(_COMMON)
         if self._policy_type is not PolicyType.TRUST:
-            known |= {"Resource", "NotResource"}
+            allowed |= {"Resource", "NotResource"}
         if self._policy_type is not PolicyType.IDENTITY:
-            known |= {"Principal", "NotPrincipal"}
-        _refuse_unknown(place, members, known)
+            allowed |= {"Principal", "NotPrincipal"}
+        _refuse_unknown(place, members, allowed)
         if not isinstance(members.get("Sid", ""), str):
             raise MalformedPolicy(f"{place}.Sid", "has to be a string")
         effect = members.get("Effect")
@@ -204,15 +204,15 @@ def _members(place: str, value: Any) -> dict[str, Any]:
     return value
 
 
-def _refuse_unknown(place: str, members: Mapping[str, Any], known: set[str]) -> None:
+def _refuse_unknown(place: str, members: Mapping[str, Any], allowed: set[str]) -> None:
     for name in members:
-        if name not in known:
-            raise MalformedPolicy(place, f"has the member {_shown(name)}; known here are {', '.join(sorted(known))}")
+        if name not in allowed:
+            raise MalformedPolicy(place, f"has the member {_shown(name)}; known here are {', '.join(sorted(allowed))}")
 
 
 def _one_of(place: str, members: Mapping[str, Any], name: str) -> str:
     """Return ``name`` or ``NotNAME``, whichever is present; raise for both, and for neither."""
-    present = [item for item in (name, f"Not{name}") if item in members]
+    present = [member for member in (name, f"Not{name}") if member in members]
     if len(present) != 1:
         raise MalformedPolicy(place, f"needs either {name} or Not{name}{', not both' if present else ''}")
     return present[0]

@@ -68,9 +68,9 @@ def decide(
         ("a session policy", session or ()),
         ("a resource-based policy", [resource] if resource else ()),
     )
-    for kind, policies in kinds:
+    for source, policies in kinds:
         if _denies(policies, request):
-            return Decision(allowed=False, reason=f"with an explicit deny in {kind}", explicit=True)
+            return Decision(allowed=False, reason=f"with an explicit deny in {source}", explicit=True)
     granted = _grant(resource, request) if resource is not None else Match.NONE
     missing = _missing(
         granted,

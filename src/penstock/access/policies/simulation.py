@@ -53,8 +53,8 @@ class Simulation:
 
     def run(self, action: str, resource: str) -> Outcome:
         """Return what the policies decide."""
-        known = RequestContextKeys(self.caller, Origin(), resource_account=self.owner, tags=self.tags)
-        context = _Keys(self.keys, known)
+        keys = RequestContextKeys(self.caller, Origin(), resource_account=self.owner, tags=self.tags)
+        context = _Keys(self.keys, keys)
         request = AccessRequest(caller=self.caller, action=action, resource=resource, context=context)
         own_policy = self.resource_policy
         decision = decide(
@@ -65,7 +65,7 @@ class Simulation:
             own_account=self.owner == self.caller.account,
         )
         matched = [
-            item for item in (*self.identity, *([own_policy] if own_policy else ())) if applying(item.policy, request)
+            policy for policy in (*self.identity, *([own_policy] if own_policy else ())) if applying(policy.policy, request)
         ]
         within = None
         if self.boundary is not None:

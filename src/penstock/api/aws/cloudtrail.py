@@ -83,8 +83,8 @@ def _attribute(attributes: Any) -> tuple[str, str] | None:
 
 def _listing(request: Request) -> str:
     """Return a name of the listing, so that a token is only valid with the same filters."""
-    wanted = [str(request.get(key)) for key in ("LookupAttributes", "StartTime", "EndTime")]
-    return f"events:{hashlib.sha256(repr(wanted).encode()).hexdigest()[:16]}"
+    query = [str(request.get(key)) for key in ("LookupAttributes", "StartTime", "EndTime")]
+    return f"events:{hashlib.sha256(repr(query).encode()).hexdigest()[:16]}"
 
 
 def _matches(entry: AuditEntry, attribute: tuple[str, str] | None) -> bool:

@@ -118,8 +118,8 @@ class _Groups:
     def retain(self, name: str, days: int | None) -> Response:
         _check_own(name)
         if days is not None and days not in _DAYS:
-            known = ", ".join(map(str, _DAYS))
-            raise InvalidParameter(f"{days} is not a number of days that logs can be kept.", remedy=f"Give one of {known}.")
+            served = ", ".join(map(str, _DAYS))
+            raise InvalidParameter(f"{days} is not a number of days that logs can be kept.", remedy=f"Give one of {served}.")
         self._change(name, lambda group: replace(group, retention=days))
         return {}
 

@@ -52,11 +52,11 @@ def operations(folder: Path | None) -> OperationSet:
     """Return the operations over the runs in ``folder``; None if this server runs none."""
 
     def get(request: Request, _context: RequestContext) -> Response:
-        from_head, wanted, limit = bool(request.get("startFromHead")), _within(request), request.get("limit") or _MOST
+        from_head, is_within, limit = bool(request.get("startFromHead")), _within(request), request.get("limit") or _MOST
         way, place = _token(request.get("nextToken"), "f" if from_head else "b")
         where = _stream(folder, request.get("logGroupName") or "", request["logStreamName"])
         page = read_log(where, place=place, limit=limit, backward=way == "b")
-        events = [_shape(event) for event in page.events if wanted(event)]
+        events = [_shape(event) for event in page.events if is_within(event)]
         tokens = {"nextForwardToken": f"f/{page.end}", "nextBackwardToken": f"b/{page.begin}"}
         return {"events": events, **tokens}
 
@@ -142,7 +142,7 @@ def _page(listing: str, keys: Sequence[str], request: Request, *, descending: bo
 
 def _search(folder: Path | None, request: Request) -> Response:
     """Return events of one or several streams, by their times; those of one millisecond by stream and place."""
-    group, wanted, limit = request.get("logGroupName") or "", _within(request), request.get("limit") or _MOST
+    group, is_within, limit = request.get("logGroupName") or "", _within(request), request.get("limit") or _MOST
     since, passed = _page_start(request.get("nextToken"))
     begin = max(since, request.get("startTime") or 0) / 1000
     logs = _searched(folder, group, request, begin)
@@ -153,7 +153,7 @@ def _search(folder: Path | None, request: Request) -> Response:
     for event, name, place in merged:
         if event.time >= until:
             break
-        if event.time < since or not wanted(event):
+        if event.time < since or not is_within(event):
             continue
         if event.time == since and passed > 0:
             passed -= 1

@@ -115,32 +115,32 @@ class _Tagging:
         if arns and (request.get("TagFilters") or request.get("ResourceTypeFilters")):
             raise InvalidParameter("ResourceARNList is given with filters.", remedy="Give one of them.")
         types, filters = request.get("ResourceTypeFilters") or (), request.get("TagFilters") or ()
-        wanted = [(filter_.get("Key"), filter_.get("Values")) for filter_ in filters]
-        if any(not key for key, _ in wanted):
+        conditions = [(filter_.get("Key"), filter_.get("Values")) for filter_ in filters]
+        if any(not key for key, _ in conditions):
             raise InvalidParameter("A tag filter needs a Key.")
         resources = [
             (text, tags)
             for text, tags in self._tagged(context, types)
             if (not arns or text in arns)
-            and all(key in tags and (not values or tags[key] in values) for key, values in wanted)
+            and all(key in tags and (not values or tags[key] in values) for key, values in conditions)
         ]
         limit = min(request.get("ResourcesPerPage") or _PAGE, _MOST)
-        chosen, token = _paged("resources", request, sorted(resources), limit, lambda item: item[0])
+        page, token = _paged("resources", request, sorted(resources), limit, lambda resource: resource[0])
         return {
-            "ResourceTagMappingList": [{"ResourceARN": text, "Tags": _pairs(tags)} for text, tags in chosen],
+            "ResourceTagMappingList": [{"ResourceARN": text, "Tags": _pairs(tags)} for text, tags in page],
             "PaginationToken": token,
         }
 
     def keys(self, request: Request, context: RequestContext) -> Response:
-        every = sorted({key for _, tags in self._tagged(context, ()) for key in tags})
-        chosen, token = _paged("keys", request, every, _MOST, str)
-        return {"TagKeys": list(chosen), "PaginationToken": token}
+        tag_keys = sorted({key for _, tags in self._tagged(context, ()) for key in tags})
+        page, token = _paged("keys", request, tag_keys, _MOST, str)
+        return {"TagKeys": list(page), "PaginationToken": token}
 
     def values(self, request: Request, context: RequestContext) -> Response:
         key = request["Key"]
-        every = sorted({tags[key] for _, tags in self._tagged(context, ()) if key in tags})
-        chosen, token = _paged(f"values:{key}", request, every, _MOST, str)
-        return {"TagValues": list(chosen), "PaginationToken": token}
+        tag_values = sorted({tags[key] for _, tags in self._tagged(context, ()) if key in tags})
+        page, token = _paged(f"values:{key}", request, tag_values, _MOST, str)
+        return {"TagValues": list(page), "PaginationToken": token}
 
     def change(
         self, request: Request, context: RequestContext, request_of: Callable[[str, str], tuple[str, Request]]
@@ -163,10 +163,12 @@ class _Tagging:
         for owner_type in _RESOURCE_TYPES:
             if types and owner_type.type not in types and owner_type.service not in types:
                 continue
-            for item in self._listed(owner_type, context):
-                text = _arn_of(owner_type, item, context)
+            for resource in self._listed(owner_type, context):
+                text = _arn_of(owner_type, resource, context)
                 tags = _read_tags(
-                    item if "Tags" in item else self._call(owner_type.service, *_READ[owner_type.service](text), context)
+                    resource
+                    if "Tags" in resource
+                    else self._call(owner_type.service, *_READ[owner_type.service](text), context)
                 )
                 if tags:
                     yield text, tags
@@ -198,8 +200,8 @@ def _called(handler: AnyHandler, request: Request, context: RequestContext) -> M
     return answer
 
 
-def _arn_of(owner_type: _ResourceType, item: Any, context: RequestContext) -> str:
-    name = item[owner_type.name] if owner_type.name else item
+def _arn_of(owner_type: _ResourceType, resource: Any, context: RequestContext) -> str:
+    name = resource[owner_type.name] if owner_type.name else resource
     if str(name).startswith("arn:"):
         return str(name)
     return arn(owner_type.service, context.region, context.account, f"{owner_type.type.partition(':')[2]}/{name}")

@@ -89,10 +89,10 @@ class Permissions:
         origin = replace(origin, region=self._tenant.schemas.identity.region)
         owner = self._tenant.account
         return [
-            item
-            for item in answer
+            entry
+            for entry in answer
             if self._access.member_denial(
-                caller, actions, name(self, item), origin, owner=owner, tenant=self._tenant, allowed=allowed
+                caller, actions, name(self, entry), origin, owner=owner, tenant=self._tenant, allowed=allowed
             )
             is None
         ]
@@ -231,8 +231,8 @@ def _context_named(permissions: Permissions, text: str) -> Sequence[str]:
     return permissions.registry(parse_subject("", context=text).registry or DEFAULT_REGISTRY)
 
 
-def _schema_listed(permissions: Permissions, item: Mapping[str, Any]) -> Sequence[str]:
-    return _subject_named(permissions, item["subject"])
+def _schema_listed(permissions: Permissions, entry: Mapping[str, Any]) -> Sequence[str]:
+    return _subject_named(permissions, entry["subject"])
 
 
 _READS = "glue:GetSchemaVersion"

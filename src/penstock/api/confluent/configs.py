@@ -63,7 +63,9 @@ def _level(body: Mapping[str, Any], name: str) -> str | None:
     if body[name] is None:
         return None
     # Confluent's clients send either name. If both are given they have to agree, or one would be ignored.
-    names = [read_text(body, item).upper() for item in ("compatibility", "compatibilityLevel") if body.get(item) is not None]
+    names = [
+        read_text(body, member).upper() for member in ("compatibility", "compatibilityLevel") if body.get(member) is not None
+    ]
     if len(set(names)) > 1:
         raise BadRequest("The members compatibility and compatibilityLevel give different levels.")
     if not names[0]:

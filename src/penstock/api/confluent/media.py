@@ -23,10 +23,10 @@ def chosen_type(accept: str) -> str:
     if not accept.strip():
         return DEFAULT_TYPE
     best: tuple[float, int] | None = None
-    for item in accept.split(",")[:_MAX_ITEMS]:
-        wanted, quality = _wanted(item)
+    for range_text in accept.split(",")[:_MAX_ITEMS]:
+        media_range, quality = _wanted(range_text)
         for place, offered in enumerate(_ANSWERED):
-            if quality > 0 and _matches(wanted, offered) and (best is None or (quality, -place) > best):
+            if quality > 0 and _matches(media_range, offered) and (best is None or (quality, -place) > best):
                 best = (quality, -place)
     if best is None:
         raise NotAcceptable("HTTP 406 Not Acceptable", remedy=f"Answers are {', '.join(_ANSWERED)}.")
@@ -41,9 +41,9 @@ def check_content_type(text: str) -> None:
         )
 
 
-def _wanted(item: str) -> tuple[str, float]:
+def _wanted(text: str) -> tuple[str, float]:
     """Return a media range in lower case, and its quality: 0 if it cannot be parsed."""
-    name, *parameters = (part.strip().lower() for part in item.split(";"))
+    name, *parameters = (part.strip().lower() for part in text.split(";"))
     quality = 1.0
     for parameter in parameters:
         key, _, value = parameter.partition("=")
@@ -52,5 +52,5 @@ def _wanted(item: str) -> tuple[str, float]:
     return name, quality
 
 
-def _matches(wanted: str, offered: str) -> bool:
-    return wanted in {offered, "*/*", "application/*"}
+def _matches(media_range: str, offered: str) -> bool:
+    return media_range in {offered, "*/*", "application/*"}

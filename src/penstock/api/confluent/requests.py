@@ -198,7 +198,7 @@ def read_contract(metadata: Any, member: str) -> str | None:
 
 
 def _are_texts(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(item, str) for item in value)
+    return isinstance(value, list) and all(isinstance(entry, str) for entry in value)
 
 
 def read_references(body: Mapping[str, Any]) -> tuple[SubjectReference, ...]:
@@ -209,13 +209,13 @@ def read_references(body: Mapping[str, Any]) -> tuple[SubjectReference, ...]:
     if not isinstance(items, list) or len(items) > _MAX_REFERENCES:
         raise BadRequest(f'The member "references" is not a list of up to {_MAX_REFERENCES:,} references.')
     references: list[SubjectReference] = []
-    for item in items:
-        if not isinstance(item, dict) or type(item.get("version")) is not int:
+    for entry in items:
+        if not isinstance(entry, dict) or type(entry.get("version")) is not int:
             raise BadRequest("A reference needs name, subject and version; version is a number.")
-        name, subject = read_text(item, "name"), read_text(item, "subject")
+        name, subject = read_text(entry, "name"), read_text(entry, "subject")
         if not name or not subject:
             raise BadRequest("A reference needs name, subject and version.")
-        references.append(SubjectReference(name=name, subject=subject, version=item["version"]))
+        references.append(SubjectReference(name=name, subject=subject, version=entry["version"]))
     return tuple(references)
 
 

@@ -33,10 +33,10 @@ class Shapes:
 
     def text(self, version: Version, request: Request) -> str:
         """Return the schema's text: as it was registered, or as ``format`` asks if the schema's type has that format."""
-        wanted = request.query.text("format")
-        if wanted not in _FORMATS:
-            raise BadRequest(f"The format '{wanted[:40]}' is not served.", remedy=f"Use one of {', '.join(_FORMATS[1:])}.")
-        writer = self._writers.get((version.data_format, wanted))
+        format_ = request.query.text("format")
+        if format_ not in _FORMATS:
+            raise BadRequest(f"The format '{format_[:40]}' is not served.", remedy=f"Use one of {', '.join(_FORMATS[1:])}.")
+        writer = self._writers.get((version.data_format, format_))
         return version.definition if writer is None else writer(version)
 
     def schema(self, version: Version, request: Request) -> dict[str, Any]:

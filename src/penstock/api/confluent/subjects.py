@@ -59,9 +59,9 @@ class _Subjects:
         return [str(subject) for subject in self._subjects.list(request.prefix, listing(request.query))]
 
     def look_up(self, request: Request) -> Any:
-        wanted = read_schema(request.body)
-        with typed(wanted):
-            version = self._subjects.lookup(self._subject(request), wanted, deleted=request.query.flag("deleted"))
+        schema = read_schema(request.body)
+        with typed(schema):
+            version = self._subjects.lookup(self._subject(request), schema, deleted=request.query.flag("deleted"))
         return self._shapes.version(version, request)
 
     def get_with_metadata(self, request: Request) -> Any:
@@ -84,10 +84,10 @@ class _Subjects:
 
     def register(self, request: Request) -> Any:
         body = request.body
-        wanted = read_schema(body)
-        with typed(wanted):
+        schema = read_schema(body)
+        with typed(schema):
             version = self._registration.register(
-                self._subject(request), wanted, schema_id=wanted_id(body, "id"), number=wanted_id(body, "version")
+                self._subject(request), schema, schema_id=wanted_id(body, "id"), number=wanted_id(body, "version")
             )
         if not request.extras:
             return {"id": version.schema_id}
@@ -125,9 +125,9 @@ class _Subjects:
     def _test(self, request: Request, against: int | str | None) -> Any:
         subject = self._subject(request)
         try:
-            wanted = read_schema(request.body)
-            with typed(wanted):
-                return _verdict(self._registration.test(subject, wanted, against), request)
+            schema = read_schema(request.body)
+            with typed(schema):
+                return _verdict(self._registration.test(subject, schema, against), request)
         except PenstockError as error:
             # CompatibilityResource: a verbose request gets an invalid schema as an answer with messages, not as an error.
             if code_of(error) != _INVALID or not request.query.flag("verbose"):
@@ -144,14 +144,14 @@ class _Subjects:
 
 
 @contextmanager
-def typed(wanted: SubjectSchema) -> Iterator[None]:
+def typed(schema: SubjectSchema) -> Iterator[None]:
     """Prefix the message of an invalid schema with its type, as Confluent's server does (loadSchema)."""
     try:
         yield
     except (EmptySchema, NotNextVersion):
         raise
     except InvalidSchema as error:
-        message = f"Invalid schema of type {wanted.data_format}, details: {error.message}"
+        message = f"Invalid schema of type {schema.data_format}, details: {error.message}"
         raise InvalidSchema(message, remedy=error.remedy) from error
 
 

@@ -131,12 +131,12 @@ class Call:
 
     def page_size(self) -> int:
         """Return the wanted number of rows of a page."""
-        wanted = self.parameter("pageSize")
-        if wanted is None:
+        size = self.parameter("pageSize")
+        if size is None:
             return _MAX_PAGE
-        if not wanted.isascii() or not wanted.isdigit() or int(wanted[:9]) < 1:
-            raise InvalidInput(f"The pageSize {wanted[:50]!r} is not a positive number.")
-        return min(int(wanted[:9]), _MAX_PAGE)
+        if not size.isascii() or not size.isdigit() or int(size[:9]) < 1:
+            raise InvalidInput(f"The pageSize {size[:50]!r} is not a positive number.")
+        return min(int(size[:9]), _MAX_PAGE)
 
     @property
     def document(self) -> Document:
@@ -186,7 +186,7 @@ def no_content() -> Answer:
 
 def level(value: Any) -> str:
     """Return the database that a namespace of a body names, in lower case; raise :class:`InvalidInput`."""
-    if not isinstance(value, list) or not all(isinstance(item, str) for item in value) or not value:
+    if not isinstance(value, list) or not all(isinstance(level, str) for level in value) or not value:
         raise InvalidInput("A namespace is a list of strings.")
     if len(value) > 1:
         raise InvalidInput(

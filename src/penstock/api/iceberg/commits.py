@@ -68,7 +68,7 @@ def commit(call: Call, changes: Sequence[Change]) -> list[Loaded]:
     Raises :class:`RequirementFailed`, :class:`CommitFailed`, :class:`NoSuchTable`, :class:`BadDocument` and
     :class:`CommitStateUnknown`.
     """
-    if len({(item.database, item.name) for item in changes}) != len(changes):
+    if len({(change.database, change.name) for change in changes}) != len(changes):
         raise InvalidInput("A transaction changes each table at most once.")
     for change in changes:
         _check_access(call, change)
@@ -171,8 +171,8 @@ def create_plan(call: Call, database: str, name: str, table: dict[str, Any]) -> 
     call.tables.database(database)
     check_location(call, database, name, table["location"], new=True)
     document, location = _written(call, (database, name), table, None)
-    wanted: TableInput = table_input(name, table, location, None)
-    return Plan(TableWrite(database=database, name=name, definition=wanted), Loaded(location, document))
+    new_table: TableInput = table_input(name, table, location, None)
+    return Plan(TableWrite(database=database, name=name, definition=new_table), Loaded(location, document))
 
 
 def _written(call: Call, key: tuple[str, str], table: dict[str, Any], previous: str | None) -> tuple[dict[str, Any], str]:

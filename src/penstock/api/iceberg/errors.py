@@ -153,7 +153,7 @@ class Rendered:
 def render(error: BaseException, *, request_id: str) -> Rendered:
     """Return the answer for ``error``."""
     error = full_disk(error) or error
-    status, error_type = next((_TYPES[item] for item in type(error).__mro__ if item in _TYPES), _DEFECT)
+    status, error_type = next((_TYPES[class_] for class_ in type(error).__mro__ if class_ in _TYPES), _DEFECT)
     if not isinstance(error, PenstockError):
         _log.error("request %s failed", request_id, exc_info=error)
         message = f"The server failed on request {request_id}. Its log has the details."

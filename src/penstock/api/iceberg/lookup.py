@@ -123,7 +123,7 @@ def check_location(call: Call, database: str, name: str, location: str, *, new: 
         call.files.check(location)
     except InvalidInput as error:
         raise BadDocument(error.message, remedy=error.remedy) from None
-    wanted: dict[str, Any] = {"Name": name, "StorageDescriptor": {"Location": location}}
+    shape: dict[str, Any] = {"Name": name, "StorageDescriptor": {"Location": location}}
     if metadata is not None:
-        wanted["Parameters"] = {"metadata_location": metadata}
-    call.access.check("CreateTable" if new else "UpdateTable", {"DatabaseName": database, "TableInput": wanted})
+        shape["Parameters"] = {"metadata_location": metadata}
+    call.access.check("CreateTable" if new else "UpdateTable", {"DatabaseName": database, "TableInput": shape})

@@ -56,7 +56,7 @@ def _list(call: Call) -> Answer:
     paged = call.has_parameter("pageToken") or call.has_parameter("pageSize")
     while True:
         page = call.tables.databases_page(limit=call.page_size(), token=token)
-        shown = (item.name for item in page.items if call.access.is_visible("GetDatabases", {"Name": item.name}))
+        shown = (database.name for database in page.items if call.access.is_visible("GetDatabases", {"Name": database.name}))
         names.extend([name] for name in shown)
         token = page.next_token
         if paged or token is None:
@@ -67,10 +67,10 @@ def _list(call: Call) -> Answer:
 def _create(call: Call) -> Answer:
     name = level(call.document.get("namespace"))
     properties = texts(call.document, "properties", "the namespace") if call.document.get("properties") else {}
-    wanted = _input(name, properties)
+    new = _input(name, properties)
     call.access.check("CreateDatabase", {"DatabaseInput": {"Name": name, **_located(properties)}})
     _check_location(call, properties)
-    created = call.tables.create_database(wanted)
+    created = call.tables.create_database(new)
     call.lake_formation.created(name, None, by=call.caller.arn_for_policies)
     return Answer({"namespace": [created.name], "properties": properties_of(created)})
 
@@ -112,8 +112,8 @@ def _update(call: Call) -> Answer:
         changes["removed"] = sorted(set(removals) & set(current))
         changes["missing"] = sorted(set(removals) - set(current))
         properties = {key: value for key, value in current.items() if key not in removals}
-        wanted = _input(name, {**properties, **updates})
-        return replace(old, description=wanted.description, location_uri=wanted.location_uri, parameters=wanted.parameters)
+        new = _input(name, {**properties, **updates})
+        return replace(old, description=new.description, location_uri=new.location_uri, parameters=new.parameters)
 
     call.tables.change_database(name, change)
     return Answer(changes)

@@ -85,10 +85,10 @@ def _signed(call: Call, key: TemporaryKey) -> Answer:
     endpoint = call.settings.s3_endpoint_url
     if endpoint is None:
         raise _unavailable()
-    wanted, served = urlsplit(uri), urlsplit(endpoint)
-    if (wanted.scheme, wanted.netloc) != (served.scheme, served.netloc):
+    target, served = urlsplit(uri), urlsplit(endpoint)
+    if (target.scheme, target.netloc) != (served.scheme, served.netloc):
         raise InvalidInput(
-            f"Only requests to {endpoint} are signed, not to {wanted.scheme}://{wanted.netloc}"[:300] + ".",
+            f"Only requests to {endpoint} are signed, not to {target.scheme}://{target.netloc}"[:300] + ".",
             remedy="Set s3.endpoint to it, and s3.path-style-access to true.",
         )
     if method not in _METHODS:

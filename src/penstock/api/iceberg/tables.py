@@ -68,15 +68,15 @@ def list_tables(call: Call, *, views: bool) -> Answer:
     """Return the tables or views of a namespace that the caller may see; in pages if the client asks for them."""
     database = call.database
     call.access.check("GetTables", {"DatabaseName": database})
-    wanted = is_view if views else is_table
+    is_listed = is_view if views else is_table
     identifiers: list[dict[str, Any]] = []
     token = call.parameter("pageToken")
     paged = call.has_parameter("pageToken") or call.has_parameter("pageSize")
     while True:
         page = call.tables.tables_page(database, limit=call.page_size(), token=token)
         for table in page.items:
-            item = {"DatabaseName": database, "Name": table.name}
-            if wanted(table) and call.access.is_visible("GetTables", item):
+            shape = {"DatabaseName": database, "Name": table.name}
+            if is_listed(table) and call.access.is_visible("GetTables", shape):
                 identifiers.append({"namespace": [database], "name": table.name})
         token = page.next_token
         if token is None or (paged and identifiers):
@@ -106,7 +106,10 @@ def rename(call: Call, *, views: bool) -> Answer:
         )
     except TableExists:
         entity_type = kind_of(call, to_database, to_name) or "Table"
-        names = (".".join([*item["namespace"], item["name"]]) for item in (call.body["source"], call.body["destination"]))
+        names = (
+            ".".join([*identifier["namespace"], identifier["name"]])
+            for identifier in (call.body["source"], call.body["destination"])
+        )
         raise AlreadyExists(f"Cannot rename {' to '.join(names)}. {entity_type} already exists") from None
     return no_content()
 
@@ -227,9 +230,9 @@ def _register(call: Call) -> Answer:
         raise BadDocument(error.message) from None
     table = read_table(document)
     check_location(call, database, name, table["location"], new=current is None, metadata=location)
-    wanted = table_input(name, table, location, current)
+    new_table = table_input(name, table, location, current)
     version = None if current is None else current.version_id
-    call.change_tables([TableWrite(database=database, name=name, definition=wanted, version=version)])
+    call.change_tables([TableWrite(database=database, name=name, definition=new_table, version=version)])
     return _answer(call, database, name, location, document)
 
 

@@ -121,8 +121,8 @@ def _register(call: Call) -> Answer:
     except NotFound as error:
         raise BadDocument(error.message) from None
     check_location(call, database, name, view["location"], new=True, metadata=location)
-    wanted = view_input(name, view, location, None)
-    call.change_tables([TableWrite(database=database, name=name, definition=wanted)])
+    new_view = view_input(name, view, location, None)
+    call.change_tables([TableWrite(database=database, name=name, definition=new_view)])
     return _answer(Loaded(location, view))
 
 

@@ -29,7 +29,9 @@ async def list_buckets(call: Call) -> Answer:
     limit = call.members.get("MaxBuckets", 10_000)
     if not 1 <= limit <= 10_000:
         raise S3Error("InvalidArgument", "Argument max-buckets must be an integer between 1 and 10000")
-    buckets = [item for item in await call.run(call.lake.store.buckets) if item[0].startswith(prefix) and item[0] > after]
+    buckets = [
+        bucket for bucket in await call.run(call.lake.store.buckets) if bucket[0].startswith(prefix) and bucket[0] > after
+    ]
     members: dict[str, Any] = {
         "Owner": owner_of(call),
         "Buckets": [
@@ -43,9 +45,9 @@ async def list_buckets(call: Call) -> Answer:
 
 async def create_bucket(call: Call) -> Answer:
     await call.check_access("CreateBucket")
-    wanted = await call.document("CreateBucketConfiguration", elements=_MAX_ELEMENTS, optional=True)
-    if wanted:
-        region = wanted.get("LocationConstraint")
+    document = await call.document("CreateBucketConfiguration", elements=_MAX_ELEMENTS, optional=True)
+    if document:
+        region = document.get("LocationConstraint")
         if region not in {None, "", call.region}:
             raise S3Error(
                 "InvalidArgument",

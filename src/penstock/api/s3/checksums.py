@@ -78,7 +78,7 @@ def declared_checksums(headers: Mapping[str, str]) -> dict[str, str]:
 
 def composite(algorithm: str, parts: Iterable[str]) -> str:
     """Return the checksum of the parts' checksums, with the number of parts."""
-    item = [base64.b64decode(part) for part in parts]
+    digests = [base64.b64decode(part) for part in parts]
     whole = Checksum(algorithm)
-    whole.update(b"".join(item))
-    return f"{whole.text()}-{len(item)}"
+    whole.update(b"".join(digests))
+    return f"{whole.text()}-{len(digests)}"

@@ -96,7 +96,9 @@ def _routes() -> Mapping[tuple[str, int], tuple[Route, ...]]:
         )
         by_method.setdefault((model.http["method"], depth), []).append(route)
     return {
-        key: tuple(sorted(routes, key=lambda item: (-len(item.query) - len(item.needed), not item.copies, item.operation)))
+        key: tuple(
+            sorted(routes, key=lambda route: (-len(route.query) - len(route.needed), not route.copies, route.operation))
+        )
         for key, routes in by_method.items()
     }
 
@@ -129,12 +131,12 @@ def operation_of(method: str, depth: int, query: Mapping[str, str], headers: Map
 
 
 def _check_subresources(method: str, query: Mapping[str, str], route: Route) -> None:
-    known = route.read | {name for name, _ in route.query}
+    names = route.read | {name for name, _ in route.query}
     for name, value in query.items():
-        if name in known or not (name in subresources() or (not value and _BARE_NAME.fullmatch(name))):
+        if name in names or not (name in subresources() or (not value and _BARE_NAME.fullmatch(name))):
             continue
         if route.query:
-            own = sorted(item for item, _ in route.query)
+            own = sorted(name for name, _ in route.query)
             raise S3Error(
                 "InvalidArgument",
                 f"Conflicting query string parameters: {', '.join([*own, name])}",

@@ -67,12 +67,12 @@ def _answer_of(call: Call, info: ObjectInfo) -> Answer:
                 raise S3Error("InvalidArgument", f"response-{name} is not a valid header value.")
             headers[name] = value
     answer = Answer(headers=headers, length=info.size)
-    wanted = range_of(call.headers.get("range"), info.size)
+    byte_range = range_of(call.headers.get("range"), info.size)
     if "partNumber" in call.query:
-        wanted = _part_of(call, info, headers)
-    if wanted is not None:
-        answer.start, answer.length, answer.status = wanted[0], wanted[1] - wanted[0] + 1, 206
-        headers["content-range"] = f"bytes {wanted[0]}-{wanted[1]}/{info.size}"
+        byte_range = _part_of(call, info, headers)
+    if byte_range is not None:
+        answer.start, answer.length, answer.status = byte_range[0], byte_range[1] - byte_range[0] + 1, 206
+        headers["content-range"] = f"bytes {byte_range[0]}-{byte_range[1]}/{info.size}"
     whole = answer.length == info.size
     if call.headers.get("x-amz-checksum-mode", "").upper() == "ENABLED" and whole:
         for algorithm, value in info.attributes.checksums.items():
@@ -211,14 +211,14 @@ async def delete_object(call: Call) -> Answer:
 
 
 async def delete_objects(call: Call) -> Answer:
-    wanted = await call.document("Delete", elements=6 * _MAX_DELETED + 2)
-    if not 1 <= len(wanted["Objects"]) <= _MAX_DELETED:
+    document = await call.document("Delete", elements=6 * _MAX_DELETED + 2)
+    if not 1 <= len(document["Objects"]) <= _MAX_DELETED:
         raise S3Error("MalformedXML", f"A request deletes 1 to {_MAX_DELETED:,} objects.")
 
     def delete() -> dict[str, Any]:
         store, deleted, errors = call.lake.store, [], []
         store.bucket(call.bucket)
-        for object_ in wanted["Objects"]:
+        for object_ in document["Objects"]:
             key = object_["Key"]
             try:
                 call.access.check("DeleteObject", call.bucket, key)
@@ -233,10 +233,10 @@ async def delete_objects(call: Call) -> Answer:
                 # Others are deleted already, so the error has to be about this object alone.
                 text = f"The object could not be deleted: {error.strerror}."
                 errors.append({"Key": key, "Code": "InternalError", "Message": text})
-        return {"Deleted": [] if wanted.get("Quiet") else deleted, "Errors": errors}
+        return {"Deleted": [] if document.get("Quiet") else deleted, "Errors": errors}
 
     members = await call.run(delete)
-    return Answer(members=members, denied=[item["Key"] for item in members["Errors"] if item["Code"] == "AccessDenied"])
+    return Answer(members=members, denied=[error["Key"] for error in members["Errors"] if error["Code"] == "AccessDenied"])
 
 
 async def get_object_tagging(call: Call) -> Answer:
@@ -248,8 +248,8 @@ async def get_object_tagging(call: Call) -> Answer:
 
 async def put_object_tagging(call: Call) -> Answer:
     await call.check_access("PutObjectTagging")
-    wanted = await call.document("Tagging", elements=_MAX_TAG_ELEMENTS)
-    await call.run(call.lake.store.set_tags, call.bucket, call.key, tags_of(wanted["TagSet"]))
+    document = await call.document("Tagging", elements=_MAX_TAG_ELEMENTS)
+    await call.run(call.lake.store.set_tags, call.bucket, call.key, tags_of(document["TagSet"]))
     return Answer()
 
 
@@ -276,9 +276,9 @@ async def get_object_attributes(call: Call) -> Answer:
     opened.close()
     info = opened.info
     attributes = info.attributes
-    wanted = {part.strip() for part in call.headers.get("x-amz-object-attributes", "").split(",")} - {""}
-    known = {"ETag", "Checksum", "ObjectParts", "StorageClass", "ObjectSize"}
-    if not wanted or wanted - known:
+    requested = {part.strip() for part in call.headers.get("x-amz-object-attributes", "").split(",")} - {""}
+    attribute_names = {"ETag", "Checksum", "ObjectParts", "StorageClass", "ObjectSize"}
+    if not requested or requested - attribute_names:
         raise S3Error("InvalidArgument", "Invalid attribute name specified.")
     parts = sum(count for _, count in attributes.parts)
     members = {
@@ -290,7 +290,7 @@ async def get_object_attributes(call: Call) -> Answer:
         "StorageClass": "STANDARD",
         "ObjectSize": info.size,
     }
-    chosen = {name: value for name, value in members.items() if name in wanted and value is not None}
+    chosen = {name: value for name, value in members.items() if name in requested and value is not None}
     return Answer(members=chosen, headers={"last-modified": http_date(info.modified)})
 
 

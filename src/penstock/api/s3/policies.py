@@ -31,7 +31,7 @@ class BucketLakes:
         own = self._lake_of(caller.account)
         lake = own
         if bucket and authorize is not None and owner != own.account and (owner is not None or not _has(own, bucket)):
-            shared = [item for item in self._others(own.account, owner) if _shares(item, bucket, caller)]
+            shared = [policy for policy in self._others(own.account, owner) if _shares(policy, bucket, caller)]
             if len(shared) > 1:
                 raise S3Error(
                     "AccessDenied",

@@ -36,10 +36,10 @@ def check_headers(call: Call) -> None:
         if name.startswith("x-amz-"):
             _check_name(name)
     _check_acl(headers.get("x-amz-acl", "private"))
-    for name, (known, code, text) in _KNOWN_VALUES.items():
-        value = headers.get(name, known[0])
-        if value not in known:
-            raise S3Error(code, text, remedy=f"{name} takes {' or '.join(known)}.", details={"ArgumentValue": value[:100]})
+    for name, (allowed, code, text) in _KNOWN_VALUES.items():
+        value = headers.get(name, allowed[0])
+        if value not in allowed:
+            raise S3Error(code, text, remedy=f"{name} takes {' or '.join(allowed)}.", details={"ArgumentValue": value[:100]})
     version = call.query.get("versionId", "null")
     if version != "null":
         raise S3Error(

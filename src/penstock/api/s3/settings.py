@@ -116,8 +116,8 @@ def _public_access(document: Shape) -> Shape:
 
 def _encryption(document: Shape) -> Shape:
     rules = document.get("Rules", [])
-    wanted = [rule.get("ApplyServerSideEncryptionByDefault", {}).get("SSEAlgorithm", "AES256") for rule in rules]
-    if len(rules) != 1 or not set(wanted) <= {"AES256", "aws:kms", "aws:kms:dsse"}:
+    algorithms = [rule.get("ApplyServerSideEncryptionByDefault", {}).get("SSEAlgorithm", "AES256") for rule in rules]
+    if len(rules) != 1 or not set(algorithms) <= {"AES256", "aws:kms", "aws:kms:dsse"}:
         raise _malformed()
     if rules[0].get("BlockedEncryptionTypes"):
         raise not_implemented("BlockedEncryptionTypes of a bucket's encryption", remedy="Leave it out.")
@@ -125,12 +125,12 @@ def _encryption(document: Shape) -> Shape:
 
 
 def _ownership(document: Shape) -> Shape:
-    wanted = [rule["ObjectOwnership"] for rule in document["Rules"]]
-    if len(wanted) != 1 or not set(wanted) <= {"BucketOwnerEnforced", "BucketOwnerPreferred", "ObjectWriter"}:
+    ownerships = [rule["ObjectOwnership"] for rule in document["Rules"]]
+    if len(ownerships) != 1 or not set(ownerships) <= {"BucketOwnerEnforced", "BucketOwnerPreferred", "ObjectWriter"}:
         raise _malformed()
-    if wanted != ["BucketOwnerEnforced"]:
+    if ownerships != ["BucketOwnerEnforced"]:
         raise not_implemented(
-            f"Object ownership {wanted[0]}", remedy="There are no access control lists here: give BucketOwnerEnforced."
+            f"Object ownership {ownerships[0]}", remedy="There are no access control lists here: give BucketOwnerEnforced."
         )
     return document
 
@@ -149,7 +149,7 @@ def _versioning(document: Shape) -> Shape:
 
 def _lifecycle(document: Shape) -> Shape:
     rules = document["Rules"]
-    if not 1 <= len(rules) <= _MAX_RULES or any(item["Status"] not in {"Enabled", "Disabled"} for item in rules):
+    if not 1 <= len(rules) <= _MAX_RULES or any(rule["Status"] not in {"Enabled", "Disabled"} for rule in rules):
         raise _malformed()
     for rule in rules:
         # What concerns versions that are not current changes nothing: there are none.
@@ -305,7 +305,7 @@ _REMOVED_BY = {
 }
 
 SETTING_HANDLERS: Mapping[str, Handler] = {
-    **{f"Get{kind}": _get(setting) for kind, setting in _SETTINGS.items()},
-    **{f"Put{kind}": _put(setting) for kind, setting in _SETTINGS.items()},
-    **{operation: _delete(_SETTINGS[kind]) for kind, operation in _REMOVED_BY.items()},
+    **{f"Get{setting_name}": _get(setting) for setting_name, setting in _SETTINGS.items()},
+    **{f"Put{setting_name}": _put(setting) for setting_name, setting in _SETTINGS.items()},
+    **{operation: _delete(_SETTINGS[setting_name]) for setting_name, operation in _REMOVED_BY.items()},
 }

@@ -193,10 +193,10 @@ async def upload_part_copy(call: Call) -> Answer:
     try:
         size = opened.info.size
         header = call.headers.get("x-amz-copy-source-range")
-        wanted = range_of(header, size)
-        if header is not None and (wanted is None or header != f"bytes={wanted[0]}-{wanted[1]}"):
+        byte_range = range_of(header, size)
+        if header is not None and (byte_range is None or header != f"bytes={byte_range[0]}-{byte_range[1]}"):
             raise S3Error("InvalidArgument", "The x-amz-copy-source-range value must be of the form bytes=first-last")
-        start, length = (0, size) if wanted is None else (wanted[0], wanted[1] - wanted[0] + 1)
+        start, length = (0, size) if byte_range is None else (byte_range[0], byte_range[1] - byte_range[0] + 1)
         part: Part = await call.run(_copy_part, call, opened, upload, (start, length))
     finally:
         opened.close()
@@ -221,9 +221,9 @@ def _copy_part(call: Call, opened: OpenObject, upload: Upload, span: tuple[int, 
 async def complete_multipart_upload(call: Call) -> Answer:
     await call.check_access("PutObject")
     condition = condition_of(call.headers)
-    wanted = await call.document("CompletedMultipartUpload", elements=9 * _MAX_PARTS + 1)
-    listed = wanted.get("Parts", [])
-    if not listed or any("PartNumber" not in item or "ETag" not in item for item in listed):
+    document = await call.document("CompletedMultipartUpload", elements=9 * _MAX_PARTS + 1)
+    listed = document.get("Parts", [])
+    if not listed or any("PartNumber" not in part or "ETag" not in part for part in listed):
         raise S3Error(
             "MalformedXML", "The XML you provided was not well-formed or did not validate against our published schema"
         )
@@ -238,9 +238,9 @@ async def complete_multipart_upload(call: Call) -> Answer:
 
 def _complete(call: Call, listed: list[dict[str, Any]], condition: Condition) -> ObjectInfo:
     uploads, upload_id = call.lake.uploads, call.query["uploadId"]
-    with uploads.completing(call.bucket, call.key, upload_id) as done:
-        if done is not None:
-            return done
+    with uploads.completing(call.bucket, call.key, upload_id) as finished:
+        if finished is not None:
+            return finished
         upload = uploads.get(call.bucket, call.key, upload_id)
         parts = uploads.open_parts(upload, [(entry["PartNumber"], entry["ETag"]) for entry in listed])
         for part, sent in zip(parts, listed, strict=True):

@@ -140,12 +140,12 @@ def _render_members(value: Mapping[str, Any], shape: StructureShape, parts: list
 def _render(tag: str, value: Any, shape: Any, parts: list[str]) -> None:
     if shape.type_name == "list":
         if shape.serialization.get("flattened"):
-            for item in value:
-                _render(tag, item, shape.member, parts)
+            for entry in value:
+                _render(tag, entry, shape.member, parts)
             return
         parts.append(f"<{tag}>")
-        for item in value:
-            _render(shape.member.serialization.get("name", "member"), item, shape.member, parts)
+        for entry in value:
+            _render(shape.member.serialization.get("name", "member"), entry, shape.member, parts)
         parts.append(f"</{tag}>")
         return
     if shape.type_name == "structure":

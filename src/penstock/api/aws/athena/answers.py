@@ -1,13 +1,13 @@
 """What the answers of Athena's operations have in common: pages, their tokens, and lists of what was not found."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from penstock.errors import InvalidInput
 from penstock.sql.errors import InvalidRequest
 
-__all__ = ["page_arguments", "pages", "unprocessed", "with_token"]
+__all__ = ["page_arguments", "pages", "unprocessed"]
 
 _PAGE_SIZE = 50
 """How many members a page has if the request does not say; a MaxResults of 0 says nothing."""
@@ -27,18 +27,9 @@ def page_arguments(request: Mapping[str, Any]) -> dict[str, Any]:
     return {"limit": request.get("MaxResults") or _PAGE_SIZE, "token": request.get("NextToken")}
 
 
-def with_token(answer: dict[str, Any], token: str | None) -> Mapping[str, Any]:
-    """Return ``answer`` with the token of the next page, if there is one."""
-    return answer if token is None else {**answer, "NextToken": token}
-
-
 def unprocessed(
-    requested: Sequence[str], present_ids: Iterable[str], member: str, what: str, *, code: str
+    requested: Sequence[str], existing: Sequence[str], member: str, what: str, *, code: str
 ) -> Sequence[Mapping[str, str]]:
-    """Return what a batch says of those in ``requested`` that are not in ``present_ids``; ``what`` is their kind."""
-    known = set(present_ids)
-    return [
-        {member: name, "ErrorCode": code, "ErrorMessage": f"{what} {name} was not found"}
-        for name in requested
-        if name not in known
-    ]
+    """Return what a batch answers of those in ``requested`` that do not exist; ``what`` is their type."""
+    missing = [name for name in requested if name not in existing]
+    return [{member: name, "ErrorCode": code, "ErrorMessage": f"{what} {name} was not found"} for name in missing]

@@ -1,11 +1,13 @@
 """Athena's operations on databases and tables: the Glue catalog in Athena's shapes."""
 
 from collections.abc import Mapping
-from typing import Any, NoReturn
+from typing import NoReturn
 from uuid import uuid4
 
-from penstock.api.aws.athena.answers import page_arguments, pages, with_token
+from penstock.api.aws.athena.answers import page_arguments, pages
+from penstock.api.aws.protocol.handlers import paged
 from penstock.api.aws.protocol.operations import Handler, RequestContext
+from penstock.api.aws.protocol.values import Request, Response, present
 from penstock.catalog.model import Column, Database, Table
 from penstock.catalog.service import CatalogService
 from penstock.errors import NotFound
@@ -18,56 +20,49 @@ __all__ = ["metadata_handlers"]
 
 def metadata_handlers(catalog: CatalogService, names: DataCatalogs, groups: WorkGroups) -> Mapping[str, Handler]:
     """Return the handlers over ``catalog``, by operation: a request has one of its ``names``, and one of ``groups``."""
-    metadata = _Metadata(catalog, names, groups)
-    return {
-        "GetDatabase": metadata.get_database,
-        "ListDatabases": metadata.list_databases,
-        "GetTableMetadata": metadata.get_table,
-        "ListTableMetadata": metadata.list_tables,
-    }
 
+    def check_catalog(request: Request) -> None:
+        groups.get(request.get("WorkGroup") or PRIMARY)
+        names.get(request["CatalogName"])
 
-class _Metadata:
-    def __init__(self, catalog: CatalogService, names: DataCatalogs, groups: WorkGroups) -> None:
-        self._catalog = catalog
-        self._names = names
-        self._groups = groups
-
-    def get_database(self, request: Mapping[str, Any], _context: RequestContext) -> Mapping[str, Any]:
-        return {"Database": _database(self._existing(request))}
-
-    def list_databases(self, request: Mapping[str, Any], _context: RequestContext) -> Mapping[str, Any]:
-        self._check_catalog(request)
-        with pages():
-            page = self._catalog.databases_page(**page_arguments(request))
-        return with_token({"DatabaseList": [_database(item) for item in page.items]}, page.next_token)
-
-    def get_table(self, request: Mapping[str, Any], _context: RequestContext) -> Mapping[str, Any]:
-        self._check_catalog(request)
+    def existing(request: Request) -> Database:
+        check_catalog(request)
+        name = request["DatabaseName"].lower()
         try:
-            table = self._catalog.table(request["DatabaseName"].lower(), request["TableName"].lower())
+            return catalog.database(name)
+        except NotFound as error:
+            _not_found(error, f"Database {name} not found.")
+
+    def get_database(request: Request, _context: RequestContext) -> Response:
+        return {"Database": _database(existing(request))}
+
+    def list_databases(request: Request, _context: RequestContext) -> Response:
+        check_catalog(request)
+        with pages():
+            page = catalog.databases_page(**page_arguments(request))
+        return paged(page, DatabaseList=[_database(database) for database in page.items])
+
+    def get_table(request: Request, _context: RequestContext) -> Response:
+        check_catalog(request)
+        try:
+            table = catalog.table(request["DatabaseName"].lower(), request["TableName"].lower())
         except NotFound as error:
             _not_found(error, f"Table {request['TableName']} not found.")
         return {"TableMetadata": _table(table)}
 
-    def list_tables(self, request: Mapping[str, Any], _context: RequestContext) -> Mapping[str, Any]:
-        database = self._existing(request)
+    def list_tables(request: Request, _context: RequestContext) -> Response:
+        database = existing(request)
         expression = request.get("Expression")  # a regular expression, as in Glue's GetTables
         with pages():
-            page = self._catalog.tables_page(database.name, **page_arguments(request), expression=expression)
-        return with_token({"TableMetadataList": [_table(item) for item in page.items]}, page.next_token)
+            page = catalog.tables_page(database.name, **page_arguments(request), expression=expression)
+        return paged(page, TableMetadataList=[_table(table) for table in page.items])
 
-    def _check_catalog(self, request: Mapping[str, Any]) -> None:
-        self._groups.get(request.get("WorkGroup") or PRIMARY)
-        self._names.get(request["CatalogName"])
-
-    def _existing(self, request: Mapping[str, Any]) -> Database:
-        self._check_catalog(request)
-        name = request["DatabaseName"].lower()
-        try:
-            return self._catalog.database(name)
-        except NotFound as error:
-            _not_found(error, f"Database {name} not found.")
+    return {
+        "GetDatabase": get_database,
+        "ListDatabases": list_databases,
+        "GetTableMetadata": get_table,
+        "ListTableMetadata": list_tables,
+    }
 
 
 def _not_found(error: NotFound, what: str) -> NoReturn:
@@ -76,26 +71,22 @@ def _not_found(error: NotFound, what: str) -> NoReturn:
     raise MetadataProblem(f"{what} ({glue}; Proxy: null)") from error
 
 
-def _database(database: Database) -> Mapping[str, Any]:
-    described = {"Description": database.description} if database.description else {}
-    return {"Name": database.name, "Parameters": dict(database.parameters), **described}
+def _database(database: Database) -> Response:
+    parameters = dict(database.parameters)
+    return present(Name=database.name, Parameters=parameters, Description=database.description or None)
 
 
-def _table(table: Table) -> Mapping[str, Any]:
-    parameters = dict(table.parameters)
-    storage = table.storage
-    for key, value in (
-        ("inputformat", storage.input_format),
-        ("outputformat", storage.output_format),
-        ("location", storage.location),
-    ):
-        if value:
-            parameters[key] = value
-    if storage.serde_info is not None:
-        library = storage.serde_info.serialization_library
-        if library:
-            parameters["serde.serialization.lib"] = library
-        parameters |= {f"serde.param.{key}": value for key, value in storage.serde_info.parameters.items()}
+def _table(table: Table) -> Response:
+    storage, serde = table.storage, table.storage.serde_info
+    described = {
+        "inputformat": storage.input_format,
+        "outputformat": storage.output_format,
+        "location": storage.location,
+        "serde.serialization.lib": serde.serialization_library if serde is not None else None,
+    }
+    parameters = {**table.parameters, **{key: value for key, value in described.items() if value}}
+    if serde is not None:
+        parameters |= {f"serde.param.{key}": value for key, value in serde.parameters.items()}
     return {
         "Name": table.name,
         "CreateTime": table.create_time,
@@ -106,6 +97,5 @@ def _table(table: Table) -> Mapping[str, Any]:
     }
 
 
-def _column(column: Column) -> Mapping[str, Any]:
-    described = {"Comment": column.comment} if column.comment else {}
-    return {"Name": column.name, "Type": column.type or "string", **described}
+def _column(column: Column) -> Response:
+    return present(Name=column.name, Type=column.type or "string", Comment=column.comment or None)

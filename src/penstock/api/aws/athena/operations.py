@@ -1,15 +1,17 @@
 """Athena's operations on statements, with those of its other modules."""
 
-from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
-from penstock.api.aws.athena.answers import page_arguments, pages, unprocessed, with_token
+from penstock.api.aws.athena.answers import page_arguments, pages, unprocessed
 from penstock.api.aws.athena.data_catalogs import data_catalog_handlers
 from penstock.api.aws.athena.metadata import metadata_handlers
 from penstock.api.aws.athena.saved import named_query_handlers, prepared_statement_handlers
 from penstock.api.aws.athena.tags import tag_handlers
 from penstock.api.aws.athena.work_groups import engine_version, options_of, result_options, work_group_handlers
+from penstock.api.aws.protocol.handlers import call, under
 from penstock.api.aws.protocol.operations import OperationSet, RequestContext
+from penstock.api.aws.protocol.values import Request, Response, present
 from penstock.catalog.service import CatalogService
 from penstock.query.service import QueryService, StatementRequest
 from penstock.statements.model import ResultColumn, Statement
@@ -22,41 +24,15 @@ _MANIFEST_COLUMNS = (ResultColumn(name="location", type="varchar", precision=214
 
 def operations(service: QueryService, catalog: CatalogService) -> OperationSet:
     """Return Athena's operations over ``service``, and over the ``catalog`` that its statements read."""
-    statements = _Statements(service)
-    return OperationSet(
-        service="athena",
-        handlers={
-            "StartQueryExecution": statements.start,
-            "GetQueryExecution": statements.get,
-            "BatchGetQueryExecution": statements.batch_get,
-            "ListQueryExecutions": statements.list,
-            "StopQueryExecution": statements.stop,
-            "GetQueryResults": statements.results,
-            "GetQueryRuntimeStatistics": statements.runtime_statistics,
-            **work_group_handlers(service.work_groups),
-            **prepared_statement_handlers(service),
-            **named_query_handlers(service),
-            **metadata_handlers(catalog, service.data_catalogs, service.work_groups),
-            **data_catalog_handlers(service.data_catalogs, service.work_groups),
-            **tag_handlers(service.work_groups, service.data_catalogs),
-        },
-    )
 
-
-class _Statements:
-    """Operations on statements."""
-
-    def __init__(self, service: QueryService) -> None:
-        self._service = service
-
-    def start(self, request: Mapping[str, Any], context: RequestContext) -> Mapping[str, Any]:
-        wanted = request.get("QueryExecutionContext", {})
+    def start(request: Request, context: RequestContext) -> Response:
+        place = request.get("QueryExecutionContext", {})
         result = request.get("ResultConfiguration", {})
-        statement_id = self._service.start(
+        statement_id = service.start(
             StatementRequest(
                 sql=request["QueryString"],
-                database=wanted.get("Database"),
-                catalog=wanted.get("Catalog"),
+                database=place.get("Database"),
+                catalog=place.get("Catalog"),
                 workgroup=request.get("WorkGroup"),
                 output_location=result.get("OutputLocation"),
                 options=options_of(result),
@@ -69,118 +45,126 @@ class _Statements:
         )
         return {"QueryExecutionId": statement_id}
 
-    def get(self, request: Mapping[str, Any], _context: RequestContext) -> Mapping[str, Any]:
-        return {"QueryExecution": _execution(self._service.poll(request["QueryExecutionId"]))}
-
-    def batch_get(self, request: Mapping[str, Any], _context: RequestContext) -> Mapping[str, Any]:
+    def batch_get(request: Request, _context: RequestContext) -> Response:
         ids = list(dict.fromkeys(request["QueryExecutionIds"]))
-        statements = self._service.get_many(ids)
-        return {
-            "QueryExecutions": [_execution(statement) for statement in statements],
-            "UnprocessedQueryExecutionIds": unprocessed(
-                ids, (statement.id for statement in statements), "QueryExecutionId", "QueryExecution", code="INVALID_INPUT"
-            ),
-        }
+        statements = service.get_many(ids)
+        existing = [statement.id for statement in statements]
+        missing = unprocessed(ids, existing, "QueryExecutionId", "QueryExecution", code="INVALID_INPUT")
+        executions = [_execution(statement) for statement in statements]
+        return {"QueryExecutions": executions, "UnprocessedQueryExecutionIds": missing}
 
-    def list(self, request: Mapping[str, Any], _context: RequestContext) -> Mapping[str, Any]:
+    def list_all(request: Request, _context: RequestContext) -> Response:
         with pages():
-            page = self._service.page(workgroup=request.get("WorkGroup"), **page_arguments(request))
-        return with_token({"QueryExecutionIds": list(page.ids)}, page.next_token)
+            page = service.page(workgroup=request.get("WorkGroup"), **page_arguments(request))
+        return present(QueryExecutionIds=list(page.ids), NextToken=page.next_token)
 
-    def stop(self, request: Mapping[str, Any], _context: RequestContext) -> Mapping[str, Any]:
-        self._service.stop(request["QueryExecutionId"])
-        return {}
-
-    def results(self, request: Mapping[str, Any], context: RequestContext) -> Mapping[str, Any]:
-        manifest = request.get("QueryResultType") == "DATA_MANIFEST"
-        statement, rows = self._service.results(
-            request["QueryExecutionId"],
-            limit=request.get("MaxResults", 1000),
-            token=request.get("NextToken"),
-            manifest=manifest,
-            access=context.catalog_access,
-        )
-        columns = _MANIFEST_COLUMNS if manifest else statement.columns
-        answer: dict[str, Any] = {
-            "UpdateCount": statement.statistics.update_count or 0,
-            "ResultSet": {
-                "Rows": [{"Data": [_datum(value) for value in row]} for row in rows.rows],
-                "ResultSetMetadata": {"ColumnInfo": [_column(column) for column in columns]},
-            },
-        }
-        return with_token(answer, None if rows.next_offset is None else str(rows.next_offset))
-
-    def runtime_statistics(self, request: Mapping[str, Any], _context: RequestContext) -> Mapping[str, Any]:
-        statement = self._service.get(request["QueryExecutionId"])
-        took = statement.statistics
-        rows = {
-            "InputBytes": took.scanned_bytes,
-            "OutputRows": took.output_rows,
-            "OutputBytes": took.output_bytes,
-        }
-        if took.scanned_rows is not None:
-            rows["InputRows"] = took.scanned_rows
-        return {"QueryRuntimeStatistics": {"Timeline": _timeline(statement), "Rows": rows}}
+    return OperationSet(
+        service="athena",
+        handlers={
+            "StartQueryExecution": start,
+            "GetQueryExecution": call(service.poll, "QueryExecutionId", answer=under("QueryExecution", _execution)),
+            "BatchGetQueryExecution": batch_get,
+            "ListQueryExecutions": list_all,
+            "StopQueryExecution": call(service.stop, "QueryExecutionId"),
+            "GetQueryResults": partial(_results, service),
+            "GetQueryRuntimeStatistics": call(
+                service.get, "QueryExecutionId", answer=under("QueryRuntimeStatistics", _runtime_statistics)
+            ),
+            **work_group_handlers(service.work_groups),
+            **prepared_statement_handlers(service),
+            **named_query_handlers(service),
+            **metadata_handlers(catalog, service.data_catalogs, service.work_groups),
+            **data_catalog_handlers(service.data_catalogs, service.work_groups),
+            **tag_handlers(service.work_groups, service.data_catalogs),
+        },
+    )
 
 
-def _reuse_minutes(request: Mapping[str, Any]) -> int | None:
+def _results(service: QueryService, request: Request, context: RequestContext) -> Response:
+    manifest = request.get("QueryResultType") == "DATA_MANIFEST"
+    statement, rows = service.results(
+        request["QueryExecutionId"],
+        limit=request.get("MaxResults", 1000),
+        token=request.get("NextToken"),
+        manifest=manifest,
+        access=context.catalog_access,
+    )
+    columns = _MANIFEST_COLUMNS if manifest else statement.columns
+    return present(
+        UpdateCount=statement.statistics.update_count or 0,
+        ResultSet={
+            "Rows": [{"Data": [_datum(value) for value in row]} for row in rows.rows],
+            "ResultSetMetadata": {"ColumnInfo": [_column(column) for column in columns]},
+        },
+        NextToken=None if rows.next_offset is None else str(rows.next_offset),
+    )
+
+
+def _runtime_statistics(statement: Statement) -> Response:
+    took = statement.statistics
+    rows = present(
+        InputBytes=took.scanned_bytes,
+        OutputRows=took.output_rows,
+        OutputBytes=took.output_bytes,
+        InputRows=took.scanned_rows,
+    )
+    return {"Timeline": _timeline(statement), "Rows": rows}
+
+
+def _reuse_minutes(request: Request) -> int | None:
     reuse = request.get("ResultReuseConfiguration", {}).get("ResultReuseByAgeConfiguration", {})
     return reuse.get("MaxAgeInMinutes", _DEFAULT_AGE) if reuse.get("Enabled") else None
 
 
-def _reuse(statement: Statement) -> Mapping[str, Any]:
+def _reuse(statement: Statement) -> Response:
     if statement.reuse_minutes is None:
         return {"Enabled": False}
     return {"Enabled": True, "MaxAgeInMinutes": statement.reuse_minutes}
 
 
-def _execution(statement: Statement) -> Mapping[str, Any]:
-    status: dict[str, Any] = {"State": statement.state.value, "SubmissionDateTime": statement.submitted}
-    if statement.completed is not None:
-        status["CompletionDateTime"] = statement.completed
-    if statement.reason is not None:
-        status["StateChangeReason"] = statement.reason
-    if statement.failure is not None:
-        status["AthenaError"] = {
-            "ErrorCategory": statement.failure.category,
-            "ErrorType": statement.failure.type,
-            "Retryable": statement.failure.retryable,
-            "ErrorMessage": statement.failure.message,
-        }
-    where = {"Catalog": statement.catalog.lower()}
-    if statement.database is not None:
-        where["Database"] = statement.database
-    uri = statement.statistics.manifest_uri
-    manifest = {} if uri is None or statement.managed else {"DataManifestLocation": uri}
-    execution: dict[str, Any] = {
-        "QueryExecutionId": statement.id,
-        "Query": statement.sql,
-        "StatementType": statement.type.value,
-        "ResultReuseConfiguration": {"ResultReuseByAgeConfiguration": _reuse(statement)},
-        "QueryExecutionContext": where,
-        "Status": status,
-        "Statistics": {
-            **_timeline(statement),
-            "DataScannedInBytes": statement.statistics.scanned_bytes,
-            "ResultReuseInformation": {"ReusedPreviousResult": statement.statistics.reused},
-            **manifest,
+def _execution(statement: Statement) -> Response:
+    failure, took = statement.failure, statement.statistics
+    status = present(
+        State=statement.state.value,
+        SubmissionDateTime=statement.submitted,
+        CompletionDateTime=statement.completed,
+        StateChangeReason=statement.reason,
+        AthenaError=None
+        if failure is None
+        else {
+            "ErrorCategory": failure.category,
+            "ErrorType": failure.type,
+            "Retryable": failure.retryable,
+            "ErrorMessage": failure.message,
         },
-        "WorkGroup": statement.workgroup,
-        "EngineVersion": engine_version(statement.engine),
-    }
-    if statement.managed:
-        execution["ManagedQueryResultsConfiguration"] = {"Enabled": True}
-    else:
-        location = {"OutputLocation": statement.result_uri}
-        execution["ResultConfiguration"] = location | result_options(statement.options)
-    if statement.substatement is not None:
-        execution["SubstatementType"] = statement.substatement
-    if statement.parameters:
-        execution["ExecutionParameters"] = list(statement.parameters)
-    return execution
+    )
+    results: dict[str, Any] = (
+        {"ManagedQueryResultsConfiguration": {"Enabled": True}}
+        if statement.managed
+        else {"ResultConfiguration": {"OutputLocation": statement.result_uri} | result_options(statement.options)}
+    )
+    return present(
+        QueryExecutionId=statement.id,
+        Query=statement.sql,
+        StatementType=statement.type.value,
+        ResultReuseConfiguration={"ResultReuseByAgeConfiguration": _reuse(statement)},
+        QueryExecutionContext=present(Catalog=statement.catalog.lower(), Database=statement.database),
+        Status=status,
+        Statistics=present(
+            **_timeline(statement),
+            DataScannedInBytes=took.scanned_bytes,
+            ResultReuseInformation={"ReusedPreviousResult": took.reused},
+            DataManifestLocation=None if statement.managed else took.manifest_uri,
+        ),
+        WorkGroup=statement.workgroup,
+        EngineVersion=engine_version(statement.engine),
+        **results,
+        SubstatementType=statement.substatement,
+        ExecutionParameters=list(statement.parameters) or None,
+    )
 
 
-def _timeline(statement: Statement) -> Mapping[str, int]:
+def _timeline(statement: Statement) -> Response:
     took = statement.statistics
     return {
         "QueryQueueTimeInMillis": took.queue_ms,
@@ -192,11 +176,11 @@ def _timeline(statement: Statement) -> Mapping[str, int]:
     }
 
 
-def _datum(value: str | None) -> Mapping[str, str]:
+def _datum(value: str | None) -> Response:
     return {} if value is None else {"VarCharValue": value}
 
 
-def _column(column: ResultColumn) -> Mapping[str, Any]:
+def _column(column: ResultColumn) -> Response:
     return {
         "CatalogName": "hive",
         "SchemaName": "",

@@ -4,9 +4,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from penstock.api.aws.athena.answers import page_arguments, pages, with_token
+from penstock.api.aws.athena.answers import page_arguments, pages
 from penstock.api.aws.athena.tags import tags_of
+from penstock.api.aws.protocol.handlers import call, member, paged, under
 from penstock.api.aws.protocol.operations import Handler, RequestContext
+from penstock.api.aws.protocol.values import Request, Response, present
 from penstock.statements.errors import InvalidResource
 from penstock.statements.model import ResultOptions
 from penstock.statements.work_groups import AUTO, ENGINES, NATIVE, WorkGroup, WorkGroups, WorkGroupSettings
@@ -16,46 +18,22 @@ __all__ = ["engine_version", "options_of", "result_options", "work_group_handler
 
 def work_group_handlers(groups: WorkGroups) -> Mapping[str, Handler]:
     """Return the handlers over ``groups``, by operation."""
-    handlers = _WorkGroups(groups)
-    return {
-        "CreateWorkGroup": handlers.create,
-        "GetWorkGroup": handlers.get,
-        "UpdateWorkGroup": handlers.update,
-        "DeleteWorkGroup": handlers.delete,
-        "ListWorkGroups": handlers.list,
-        "ListEngineVersions": handlers.list_engines,
-    }
 
-
-class _WorkGroups:
-    def __init__(self, groups: WorkGroups) -> None:
-        self._groups = groups
-
-    def create(self, request: Mapping[str, Any], _context: RequestContext) -> Mapping[str, Any]:
+    def create(request: Request, _context: RequestContext) -> Response:
         configuration = request.get("Configuration", {})
-        results, managed = (
-            configuration.get("ResultConfiguration", {}),
-            configuration.get("ManagedQueryResultsConfiguration", {}),
-        )
+        results = configuration.get("ResultConfiguration", {})
+        managed = configuration.get("ManagedQueryResultsConfiguration", {})
         settings = WorkGroupSettings(
             output_location=results.get("OutputLocation"),
             options=options_of(results),
             managed=managed.get("Enabled", False),
             managed_key=managed.get("EncryptionConfiguration", {}).get("KmsKey"),
         )
-        self._groups.create(
-            request["Name"],
-            _with_members(settings, configuration),
-            description=request.get("Description", ""),
-            tags=tags_of(request),
-        )
+        description, tags = request.get("Description", ""), tags_of(request)
+        groups.create(request["Name"], _with_members(settings, configuration), description=description, tags=tags)
         return {}
 
-    def get(self, request: Mapping[str, Any], _context: RequestContext) -> Mapping[str, Any]:
-        group = self._groups.get(request["WorkGroup"])
-        return {"WorkGroup": {**_identity(group), "Configuration": _configuration(group.settings)}}
-
-    def update(self, request: Mapping[str, Any], _context: RequestContext) -> Mapping[str, Any]:
+    def update(request: Request, _context: RequestContext) -> Response:
         def changed(old: WorkGroup) -> WorkGroup:
             return replace(
                 old,
@@ -64,21 +42,27 @@ class _WorkGroups:
                 settings=_updated(old.settings, request.get("ConfigurationUpdates", {})),
             )
 
-        self._groups.change(request["WorkGroup"], changed)
+        groups.change(request["WorkGroup"], changed)
         return {}
 
-    def delete(self, request: Mapping[str, Any], _context: RequestContext) -> Mapping[str, Any]:
-        self._groups.delete(request["WorkGroup"], recursive=request.get("RecursiveDeleteOption", False))
-        return {}
-
-    def list(self, request: Mapping[str, Any], _context: RequestContext) -> Mapping[str, Any]:
+    def list_all(request: Request, _context: RequestContext) -> Response:
         with pages():
-            page = self._groups.list(**page_arguments(request))
-        summaries = [{**_identity(item), "EngineVersion": engine_version(item.settings.engine)} for item in page.items]
-        return with_token({"WorkGroups": summaries}, page.next_token)
+            page = groups.list(**page_arguments(request))
+        summaries = [{**_identity(row), "EngineVersion": engine_version(row.settings.engine)} for row in page.items]
+        return paged(page, WorkGroups=summaries)
 
-    def list_engines(self, _request: Mapping[str, Any], _context: RequestContext) -> Mapping[str, Any]:
+    def list_engines(_request: Request, _context: RequestContext) -> Response:
         return {"EngineVersions": [engine_version(engine) for engine in ENGINES]}
+
+    recursive = member("RecursiveDeleteOption", default=False)
+    return {
+        "CreateWorkGroup": create,
+        "GetWorkGroup": call(groups.get, "WorkGroup", answer=under("WorkGroup", _shape)),
+        "UpdateWorkGroup": update,
+        "DeleteWorkGroup": call(groups.delete, "WorkGroup", recursive=recursive),
+        "ListWorkGroups": list_all,
+        "ListEngineVersions": list_engines,
+    }
 
 
 def options_of(configuration: Mapping[str, Any]) -> ResultOptions:
@@ -94,15 +78,12 @@ def options_of(configuration: Mapping[str, Any]) -> ResultOptions:
 
 def result_options(options: ResultOptions) -> dict[str, Any]:
     """Return the members of a ResultConfiguration beside its location."""
-    answer: dict[str, Any] = {}
-    if options.encryption is not None:
-        key = {} if options.kms_key is None else {"KmsKey": options.kms_key}
-        answer["EncryptionConfiguration"] = {"EncryptionOption": options.encryption, **key}
-    if options.expected_bucket_owner is not None:
-        answer["ExpectedBucketOwner"] = options.expected_bucket_owner
-    if options.acl is not None:
-        answer["AclConfiguration"] = {"S3AclOption": options.acl}
-    return answer
+    encryption = present(EncryptionOption=options.encryption, KmsKey=options.kms_key)
+    return present(
+        EncryptionConfiguration=encryption if options.encryption is not None else None,
+        ExpectedBucketOwner=options.expected_bucket_owner,
+        AclConfiguration=None if options.acl is None else {"S3AclOption": options.acl},
+    )
 
 
 def engine_version(selected: str) -> Mapping[str, str]:
@@ -124,37 +105,33 @@ def _with_members(settings: WorkGroupSettings, configuration: Mapping[str, Any])
 
 
 def _updated(settings: WorkGroupSettings, updates: Mapping[str, Any]) -> WorkGroupSettings:
-    results, managed = (
-        updates.get("ResultConfigurationUpdates", {}),
-        updates.get("ManagedQueryResultsConfigurationUpdates", {}),
-    )
+    results = updates.get("ResultConfigurationUpdates", {})
+    managed = updates.get("ManagedQueryResultsConfigurationUpdates", {})
     results_options, old = options_of(results), settings.options
     contradictory: list[str] = []
 
-    def member(name: str, new: str | None, kept: str | None) -> str | None:
-        """Return the new value, None if it is removed, else the kept one."""
+    def changed_member(name: str, new: str | None, before: str | None) -> str | None:
+        """Return the new value, None if it is removed, else the one before."""
         removed = results.get(f"Remove{name}", False)
         if removed and new is not None:
             contradictory.append(name)
-        return None if removed else kept if new is None else new
+        return None if removed else before if new is None else new
 
-    encryption = member("EncryptionConfiguration", results_options.encryption, old.encryption)
+    encryption = changed_member("EncryptionConfiguration", results_options.encryption, old.encryption)
+    # A key belongs to its encryption: both are new, both stay, or both are removed.
+    old_key = old.kms_key if encryption is not None else None
     options = ResultOptions(
         encryption=encryption,
-        kms_key=results_options.kms_key
-        if results_options.encryption is not None
-        else old.kms_key
-        if encryption is not None
-        else None,
-        expected_bucket_owner=member(
+        kms_key=results_options.kms_key if results_options.encryption is not None else old_key,
+        expected_bucket_owner=changed_member(
             "ExpectedBucketOwner", results_options.expected_bucket_owner, old.expected_bucket_owner
         ),
-        acl=member("AclConfiguration", results_options.acl, old.acl),
+        acl=changed_member("AclConfiguration", results_options.acl, old.acl),
     )
     key = managed.get("EncryptionConfiguration", {}).get("KmsKey", settings.managed_key)
     changed = replace(
         _with_members(settings, updates),
-        output_location=member("OutputLocation", results.get("OutputLocation"), settings.output_location),
+        output_location=changed_member("OutputLocation", results.get("OutputLocation"), settings.output_location),
         options=options,
         managed=managed.get("Enabled", settings.managed),
         managed_key=None if managed.get("RemoveEncryptionConfiguration") else key,
@@ -177,23 +154,18 @@ def _identity(group: WorkGroup) -> dict[str, Any]:
     }
 
 
-def _configuration(settings: WorkGroupSettings) -> Mapping[str, Any]:
-    managed: dict[str, Any] = {"Enabled": settings.managed}
-    if settings.managed_key is not None:
-        managed["EncryptionConfiguration"] = {"KmsKey": settings.managed_key}
-    results = result_options(settings.options)
-    if settings.output_location is not None:
-        results["OutputLocation"] = settings.output_location
-    answer: dict[str, Any] = {
-        "ResultConfiguration": results,
-        "ManagedQueryResultsConfiguration": managed,
-        "EnforceWorkGroupConfiguration": settings.enforced,
-        "PublishCloudWatchMetricsEnabled": settings.publish_metrics,
-        "RequesterPaysEnabled": settings.requester_pays,
-        "EnableMinimumEncryptionConfiguration": settings.minimum_encryption,
-        "IdentityCenterConfiguration": {"EnableIdentityCenter": False},
-        "EngineVersion": engine_version(settings.engine),
-    }
-    if settings.bytes_cutoff is not None:
-        answer["BytesScannedCutoffPerQuery"] = settings.bytes_cutoff
-    return answer
+def _shape(group: WorkGroup) -> Response:
+    settings = group.settings
+    key = None if settings.managed_key is None else {"KmsKey": settings.managed_key}
+    configuration = present(
+        ResultConfiguration=result_options(settings.options) | present(OutputLocation=settings.output_location),
+        ManagedQueryResultsConfiguration=present(Enabled=settings.managed, EncryptionConfiguration=key),
+        EnforceWorkGroupConfiguration=settings.enforced,
+        PublishCloudWatchMetricsEnabled=settings.publish_metrics,
+        RequesterPaysEnabled=settings.requester_pays,
+        EnableMinimumEncryptionConfiguration=settings.minimum_encryption,
+        IdentityCenterConfiguration={"EnableIdentityCenter": False},
+        EngineVersion=engine_version(settings.engine),
+        BytesScannedCutoffPerQuery=settings.bytes_cutoff,
+    )
+    return {**_identity(group), "Configuration": configuration}

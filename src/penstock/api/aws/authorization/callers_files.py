@@ -74,9 +74,9 @@ class CallersFiles:
     def _allows_around(self, action: str, place: str, table: TableKey | None, whole: dict[str, bool]) -> bool:
         """Return whether a folder that has the file is allowed as a whole, the widest one first."""
         home = place.rpartition("/")[0] + "/"
-        known = whole.get(home)
-        if known is not None:
-            return known
+        allowed_within = whole.get(home)
+        if allowed_within is not None:
+            return allowed_within
         allowed, end = False, 0
         while not allowed and (end := place.find("/", end) + 1):
             folder = place[:end]

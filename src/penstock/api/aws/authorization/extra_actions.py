@@ -48,8 +48,8 @@ _WITH_ROLE: Mapping[str, Callable[[Request], str | None]] = {
 """Operations of Glue that pass a role to it, and the role's name or ARN."""
 
 _BOUNDED: Mapping[str, str] = {
-    operation.format(kind.capitalize()): kind
-    for kind in ("user", "role")
+    operation.format(entity_type.capitalize()): entity_type
+    for entity_type in ("user", "role")
     for operation in (
         *("Create{}", "Put{}PermissionsBoundary", "Delete{}PermissionsBoundary"),
         *("Put{}Policy", "Delete{}Policy", "Attach{}Policy", "Detach{}Policy"),
@@ -213,8 +213,8 @@ def _schema_references(value: Any) -> Sequence[Request]:
 def _role_arn(role: str, context: ResourceContext) -> str:
     """Return the ARN of a role that is given by ARN or by name."""
     if not role.startswith("arn:"):
-        known = context.lookup.entity_arn("role", role.rpartition("/")[2])
-        return known or arn("iam", "", context.account, f"role/{role}")
+        stored_arn = context.lookup.entity_arn("role", role.rpartition("/")[2])
+        return stored_arn or arn("iam", "", context.account, f"role/{role}")
     if account_of(role) != context.account:
         raise NotAuthorized("Cross-account pass role is not allowed.", remedy=f"Give a role of account {context.account}.")
     return canonical(role)

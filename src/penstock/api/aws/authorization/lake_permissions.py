@@ -16,17 +16,19 @@ from penstock.lakeformation.service import ALL_PRINCIPALS, LakeFormation
 
 __all__ = ["CallersLake", "denied", "principals_of"]
 
+_READS = (
+    "GetTable GetTableVersion GetTableVersions GetPartition GetPartitions BatchGetPartition GetPartitionIndexes "
+    "GetColumnStatisticsForTable GetColumnStatisticsForPartition GetTableOptimizer ListTableOptimizerRuns"
+)
+_CHANGES = (
+    "UpdateTable CreatePartition BatchCreatePartition UpdatePartition BatchUpdatePartition DeletePartition "
+    "BatchDeletePartition DeleteTableVersion BatchDeleteTableVersion CreatePartitionIndex DeletePartitionIndex "
+    "UpdateColumnStatisticsForTable UpdateColumnStatisticsForPartition DeleteColumnStatisticsForTable "
+    "DeleteColumnStatisticsForPartition CreateTableOptimizer UpdateTableOptimizer DeleteTableOptimizer"
+)
 _ON_TABLE: Mapping[str, str] = {
-    **dict.fromkeys(("GetTable", "GetTableVersion", "GetTableVersions", "GetPartition", "GetPartitions"), "DESCRIBE"),
-    **dict.fromkeys(("BatchGetPartition", "GetPartitionIndexes", "GetColumnStatisticsForTable"), "DESCRIBE"),
-    **dict.fromkeys(("GetColumnStatisticsForPartition", "GetTableOptimizer", "ListTableOptimizerRuns"), "DESCRIBE"),
-    **dict.fromkeys(("UpdateTable", "CreatePartition", "BatchCreatePartition", "UpdatePartition"), "ALTER"),
-    **dict.fromkeys(("BatchUpdatePartition", "DeletePartition", "BatchDeletePartition"), "ALTER"),
-    **dict.fromkeys(("DeleteTableVersion", "BatchDeleteTableVersion", "CreatePartitionIndex"), "ALTER"),
-    **dict.fromkeys(("DeletePartitionIndex", "UpdateColumnStatisticsForTable"), "ALTER"),
-    **dict.fromkeys(("UpdateColumnStatisticsForPartition", "DeleteColumnStatisticsForTable"), "ALTER"),
-    **dict.fromkeys(("DeleteColumnStatisticsForPartition", "CreateTableOptimizer", "UpdateTableOptimizer"), "ALTER"),
-    "DeleteTableOptimizer": "ALTER",
+    **dict.fromkeys(_READS.split(), "DESCRIBE"),
+    **dict.fromkeys(_CHANGES.split(), "ALTER"),
     "DeleteTable": "DROP",
 }
 _ON_DATABASE: Mapping[str, str] = {
@@ -108,16 +110,16 @@ class CallersLake:
         """Whether there may be columns that the caller does not see."""
         return bool(self._principals and self._lake.snapshot().restricted)
 
-    def is_visible(self, operation: str, item: Mapping[str, Any]) -> bool:
+    def is_visible(self, operation: str, shape: Mapping[str, Any]) -> bool:
         """Return whether the caller sees a database or table (in Glue's shape) of a list."""
         if not self._principals or operation not in _LISTS:
             return True
         snapshot = self._lake.snapshot()
         if not snapshot.restricted:
             return True
-        item = item.get("Table") or item.get("Database") or item
-        name = str(item.get("Name", "")).lower()
-        database = item.get("DatabaseName")
+        shape = shape.get("Table") or shape.get("Database") or shape
+        name = str(shape.get("Name", "")).lower()
+        database = shape.get("DatabaseName")
         if database is None:
             access = snapshot.on_database(self._principals, name)
         else:

@@ -254,12 +254,12 @@ class PolicyAuthorizer:
         _check_result_objects(request, context, decisions)
 
     def _stored_names(self, account: str, tenant: Tenant | None) -> StoredNames:
-        known = self._names.get(account)
-        if known is None or known.tenant is not tenant:
-            known = StoredNames(account, tenant, self._store)
+        names = self._names.get(account)
+        if names is None or names.tenant is not tenant:
+            names = StoredNames(account, tenant, self._store)
             if tenant is not None:
-                self._names[account] = known
-        return known
+                self._names[account] = names
+        return names
 
 
 class _Decisions(NamedTuple):
@@ -296,10 +296,10 @@ class _Decisions(NamedTuple):
             self.caller, actions, resources, self.origin, owner=owner, tenant=self.tenant, allowed=allowed
         )
 
-    def is_visible(self, listed: ListedMembers, item: Any, request: Request) -> bool:
+    def is_visible(self, listed: ListedMembers, member: Any, request: Request) -> bool:
         """Return whether the caller may see ``item`` in the answer of a listing."""
-        resources = listed.resources(item, request, self.resource_context)
-        if self.lake is not None and not self.lake.is_visible(listed.action.rpartition(":")[2], item):
+        resources = listed.resources(member, request, self.resource_context)
+        if self.lake is not None and not self.lake.is_visible(listed.action.rpartition(":")[2], member):
             return False
         allowed = listed.action if listed.allowed else None
         return self.member_denial((listed.action, listed.single), resources, allowed=allowed) is None

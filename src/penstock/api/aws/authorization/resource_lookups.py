@@ -143,10 +143,10 @@ def athena_tagged(request: Request, _context: ResourceContext) -> Sequence[str]:
 def secret(request: Request, context: ResourceContext) -> Sequence[str]:
     """The secret of ``SecretId``, which is its name or its ARN in part."""
     secret_id = request["SecretId"]
-    known = context.lookup.secret_arn(secret_id)
-    if known is None and not secret_id.startswith("arn:"):
+    stored_arn = context.lookup.secret_arn(secret_id)
+    if stored_arn is None and not secret_id.startswith("arn:"):
         return (arn("secretsmanager", context.region, context.account, f"secret:{secret_id}"),)
-    return (known or secret_id,)
+    return (stored_arn or secret_id,)
 
 
 def secret_or_all(request: Request, context: ResourceContext) -> Sequence[str]:

@@ -42,8 +42,8 @@ class Entity:
         resource = "instance-profile" if self.entity_type == "profile" else self.entity_type
         if name is None:
             return (arn("iam", "", context.account, f"{resource}/*"),)
-        known = context.lookup.entity_arn(self.entity_type, name)
-        return (known or arn("iam", "", context.account, f"{resource}{request.get('Path', '/')}{name}"),)
+        stored_arn = context.lookup.entity_arn(self.entity_type, name)
+        return (stored_arn or arn("iam", "", context.account, f"{resource}{request.get('Path', '/')}{name}"),)
 
 
 @dataclass(frozen=True, slots=True)

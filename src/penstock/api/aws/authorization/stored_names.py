@@ -1,7 +1,8 @@
 """Lookups of stored names in one account, for decisions on requests."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
 
 from penstock.access.entities import EntityKind, Principal
 from penstock.access.keys import AccessStore
@@ -12,6 +13,7 @@ from penstock.registry.model import SchemaKey
 
 __all__ = ["StoredNames"]
 
+T = TypeVar("T")
 _CACHE_SECONDS = 5.0
 _MAX_CACHED = 10_000
 _PAGE = 1_000
@@ -35,63 +37,31 @@ class StoredNames:
         self._schemas: SharedCache[str, SchemaKey] = SharedCache(_MAX_CACHED, seconds=_CACHE_SECONDS, clock=clock)
 
     def schema_of_version(self, version_id: str) -> SchemaKey | None:
-        known = self._schemas.peek(version_id)
-        tenant = self.tenant
-        if known is not None or tenant is None:
-            return known
-        try:
-            return self._schemas.load(version_id, lambda: tenant.schemas.versions.get(version_id).key)
-        except NotFound:
-            return None
+        cached = self._schemas.peek(version_id)
+        if cached is not None:
+            return cached
+        return self._read(lambda tenant: self._schemas.load(version_id, lambda: tenant.schemas.versions.get(version_id).key))
 
     def secret_arn(self, secret_id: str) -> str | None:
-        if self.tenant is None:
-            return None
-        try:
-            return self.tenant.secrets.describe(self._account, secret_id).arn
-        except NotFound:
-            return None
+        return self._read(lambda tenant: tenant.secrets.describe(self._account, secret_id).arn)
 
     def tables_of(self, database: str) -> Sequence[str]:
-        if self.tenant is None:
-            return ()
-        try:
-            return [table.name for table in self.tenant.tables.tables(database)]
-        except NotFound:
-            return ()
+        return self._read(lambda tenant: [table.name for table in tenant.tables.tables(database)]) or ()
 
     def schemas_of(self, registry: str) -> Sequence[str]:
-        if self.tenant is None:
-            return ()
-        schemas = self.tenant.schemas.schemas
-        names: list[str] = []
-        token: str | None = None
-        try:
-            while True:
-                page = schemas.list(registry, token=token, size=_PAGE)
-                names.extend(schema.key.name for schema in page.items)
-                token = page.next_token
-                if token is None:
-                    return names
-        except NotFound:
-            return ()
+        return self._read(lambda tenant: list(_schema_names(tenant, registry))) or ()
 
     def work_group_of(self, any_id: str) -> str | None:
-        known = self._work_groups.peek(any_id)
-        if known is None and self.tenant is not None:
-            known = self.tenant.work_group_of(any_id)
-            if known is not None:
+        group = self._work_groups.peek(any_id)
+        if group is None and self.tenant is not None:
+            group = self.tenant.work_group_of(any_id)
+            if group is not None:
                 # It never changes, and clients that wait for a statement ask again and again.
-                self._work_groups.load(any_id, lambda: known)
-        return known
+                self._work_groups.load(any_id, lambda: group)
+        return group
 
     def crawled_database(self, crawler: str) -> str | None:
-        if self.tenant is None:
-            return None
-        try:
-            return self.tenant.crawls.get(crawler).database
-        except NotFound:
-            return None
+        return self._read(lambda tenant: tenant.crawls.get(crawler).database)
 
     def entity_arn(self, entity_type: str, name: str) -> str | None:
         entity = self._store.get_entity(EntityKind(entity_type), self._account, name)
@@ -100,3 +70,22 @@ class StoredNames:
     def boundary_of(self, entity_type: str, name: str) -> str | None:
         entity = self._store.get_entity(EntityKind(entity_type), self._account, name)
         return entity.boundary if isinstance(entity, Principal) else None
+
+    def _read(self, read: Callable[[Tenant], T]) -> T | None:
+        """Return what ``read`` returns; None if there is no tenant, or nothing of the name."""
+        if self.tenant is None:
+            return None
+        try:
+            return read(self.tenant)
+        except NotFound:
+            return None
+
+
+def _schema_names(tenant: Tenant, registry: str) -> Iterator[str]:
+    token: str | None = None
+    while True:
+        page = tenant.schemas.schemas.list(registry, token=token, size=_PAGE)
+        yield from (schema.key.name for schema in page.items)
+        token = page.next_token
+        if token is None:
+            return

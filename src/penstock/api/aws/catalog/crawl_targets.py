@@ -63,7 +63,7 @@ _READ: Mapping[str, Callable[[Request], OtherTarget]] = {
 
 def other_targets(shape: Request) -> Sequence[OtherTarget]:
     """Return the targets in a CrawlerTargets structure that are not of S3. Raises :class:`InvalidInput`."""
-    return tuple(read(item) for member, read in _READ.items() for item in shape.get(member) or ())
+    return tuple(read(target) for member, read in _READ.items() for target in shape.get(member) or ())
 
 
 def other_shapes(targets: Sequence[OtherTarget]) -> dict[str, list[dict[str, Any]]]:

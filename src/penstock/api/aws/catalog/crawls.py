@@ -83,7 +83,7 @@ def _summary(tally: Tally) -> str:
     counts = {"ADD": tally.tables_created, "UPDATE": tally.tables_updated, "DELETE": tally.tables_deleted}
     for change, count in counts.items():
         if count:
-            names = [name for made, name in tally.changes if made == change]
+            names = [name for its_change, name in tally.changes if its_change == change]
             tables[change] = {"Count": count, "Details": {"names": names}}
     partitions = {"ADD": tally.partitions_added, "DELETE": tally.partitions_deleted}
     return json.dumps(

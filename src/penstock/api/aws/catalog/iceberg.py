@@ -63,14 +63,14 @@ def create_iceberg_table(
         raise TableExists(database, described.name)
     location = files.write_as(context.catalog_access, (database, described.name), document, previous=None)
     iceberg_input = glue_tables.table_input(described.name, table, location, None)
-    wanted = replace(
+    table_with_location = replace(
         described,
         table_type=iceberg_input.table_type,
         storage=replace(described.storage, location=iceberg_input.storage.location, columns=iceberg_input.storage.columns),
         parameters={**described.parameters, **iceberg_input.parameters},
     )
     try:
-        service.create_table(database, wanted)
+        service.create_table(database, table_with_location)
     except PenstockError:
         files.remove(location)
         raise
@@ -83,7 +83,7 @@ def _table_input(request: Request) -> TableInput:
     if len(names) != 1:
         raise InvalidInput("The table needs one name.", remedy="Give it as Name, or as Name of TableInput.")
     table = table_input({**shape, "Name": names.pop()})
-    for wrong, message in (
+    for refused, message in (
         (table.partition_keys or request.get("PartitionIndexes"), "Cannot create partitions in an iceberg table"),
         (
             table.view_original_text or table.view_expanded_text or table.extra,
@@ -97,17 +97,17 @@ def _table_input(request: Request) -> TableInput:
             "The parameters metadata_location and table_type are those of the new metadata",
         ),
     ):
-        if wrong:
+        if refused:
             raise InvalidInput(f"{message}.", remedy="CreateIcebergTableInput has a Schema and a PartitionSpec.")
     return table
 
 
 def _metadata(request: Request, table: TableInput) -> dict[str, Any]:
     """Return the document of the new table. Raises :class:`BadDocument`, :class:`NotSupported`, :class:`InvalidInput`."""
-    wanted = request["OpenTableFormatInput"].get("IcebergInput")
-    if wanted is None or wanted["MetadataOperation"] != "CREATE":
+    iceberg_input = request["OpenTableFormatInput"].get("IcebergInput")
+    if iceberg_input is None or iceberg_input["MetadataOperation"] != "CREATE":
         raise InvalidInput("OpenTableFormatInput has no IcebergInput with CREATE.", remedy="Give the MetadataOperation.")
-    described, version = wanted.get("CreateIcebergTableInput"), wanted.get("Version")
+    described, version = iceberg_input.get("CreateIcebergTableInput"), iceberg_input.get("Version")
     if described is None:
         columns = table.storage.columns
         return _new(glue_tables.schema_of(columns), table.storage.location, _with_version({}, version))

@@ -3,7 +3,7 @@
 Members that are not interpreted here pass through ``extra`` under AWS's names, so that a client reads back what it wrote.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -37,32 +37,35 @@ __all__ = [
 Shape = Mapping[str, Any]
 
 _MAX_ERROR = 2_048  # DescriptionString
-_DATABASE = {"Name", "Description", "LocationUri", "Parameters"}
+# The members of each shape, and the attributes that have their values.
+_DATABASE = {"Name": "name", "Description": "description", "LocationUri": "location_uri", "Parameters": "parameters"}
+_ACCESSED = {"LastAccessTime": "last_access_time", "LastAnalyzedTime": "last_analyzed_time"}
 _TABLE = {
-    "Name",
-    "Description",
-    "Owner",
-    "LastAccessTime",
-    "LastAnalyzedTime",
-    "Retention",
-    "StorageDescriptor",
-    "PartitionKeys",
-    "ViewOriginalText",
-    "ViewExpandedText",
-    "TableType",
-    "Parameters",
+    "Name": "name",
+    "Description": "description",
+    "Owner": "owner",
+    **_ACCESSED,
+    "Retention": "retention",
+    "StorageDescriptor": "storage",
+    "PartitionKeys": "partition_keys",
+    "ViewOriginalText": "view_original_text",
+    "ViewExpandedText": "view_expanded_text",
+    "TableType": "table_type",
+    "Parameters": "parameters",
 }
+_PARTITION = {"Values": "values", **_ACCESSED, "StorageDescriptor": "storage", "Parameters": "parameters"}
 _STORAGE = {
-    "Columns",
-    "Location",
-    "InputFormat",
-    "OutputFormat",
-    "Compressed",
-    "SerdeInfo",
-    "Parameters",
-    "SchemaReference",
+    "Columns": "columns",
+    "Location": "location",
+    "InputFormat": "input_format",
+    "OutputFormat": "output_format",
+    "Compressed": "compressed",
+    "SerdeInfo": "serde_info",
+    "Parameters": "parameters",
+    "SchemaReference": "schema_reference",
 }
-_PARTITION = {"Values", "LastAccessTime", "LastAnalyzedTime", "StorageDescriptor", "Parameters"}
+_SERDE = {"Name": "name", "SerializationLibrary": "serialization_library", "Parameters": "parameters"}
+_COLUMN = {"Name": "name", "Type": "type", "Comment": "comment", "Parameters": "parameters"}
 
 
 def database_input(shape: Shape) -> DatabaseInput:
@@ -71,104 +74,49 @@ def database_input(shape: Shape) -> DatabaseInput:
         check_defaults(shape.get("CreateTableDefaultPermissions") or (), "Table")
     except InvalidRequest as error:
         raise InvalidInput(f"CreateTableDefaultPermissions: {error.message}", remedy=error.remedy) from None
-    return DatabaseInput(
-        name=shape["Name"],
-        description=shape.get("Description"),
-        location_uri=shape.get("LocationUri"),
-        parameters=shape.get("Parameters") or {},
-        extra=_extra(shape, _DATABASE),
-    )
+    return DatabaseInput(**_read(shape, _DATABASE), extra=_extra(shape, _DATABASE))
 
 
 def database_shape(database: Database, account: str) -> dict[str, Any]:
     """Return a Database shape."""
-    return present(
-        **{
-            **database.extra,
-            "Name": database.name,
-            "Description": database.description,
-            "LocationUri": database.location_uri,
-            "Parameters": dict(database.parameters) or None,
-            "CreateTime": database.create_time,
-            "CatalogId": account,
-        }
-    )
+    own = {"CreateTime": database.create_time, "CatalogId": account}
+    return present(**{**database.extra, **_written(database, _DATABASE), **own})
 
 
 def table_input(shape: Shape) -> TableInput:
     """Return the value of a TableInput shape."""
-    return TableInput(
-        name=shape["Name"],
-        storage=_storage(shape.get("StorageDescriptor")),
-        partition_keys=_columns(shape.get("PartitionKeys")),
-        table_type=shape.get("TableType"),
-        description=shape.get("Description"),
-        owner=shape.get("Owner"),
-        parameters=shape.get("Parameters") or {},
-        view_original_text=shape.get("ViewOriginalText"),
-        view_expanded_text=shape.get("ViewExpandedText"),
-        last_access_time=_utc(shape.get("LastAccessTime")),
-        last_analyzed_time=_utc(shape.get("LastAnalyzedTime")),
-        retention=shape.get("Retention") or 0,
-        extra=_extra(shape, _TABLE),
-    )
+    return TableInput(**_read(shape, _TABLE), extra=_extra(shape, _TABLE))
 
 
 def table_shape(table: Table, account: str) -> dict[str, Any]:
     """Return a Table shape; ``account`` is the catalog's id."""
-    return present(
-        **{
-            "IsRegisteredWithLakeFormation": False,
-            **table.extra,
-            "Name": table.name,
-            "DatabaseName": table.database,
-            "Description": table.description,
-            "Owner": table.owner,
-            "CreateTime": table.create_time,
-            "UpdateTime": table.update_time,
-            "LastAccessTime": table.last_access_time,
-            "LastAnalyzedTime": table.last_analyzed_time,
-            "Retention": table.retention,
-            "StorageDescriptor": _storage_shape(table.storage),
-            "PartitionKeys": _columns_shape(table.partition_keys),
-            "ViewOriginalText": table.view_original_text,
-            "ViewExpandedText": table.view_expanded_text,
-            "TableType": table.table_type,
-            "Parameters": dict(table.parameters) or None,
-            "CatalogId": account,
-            "VersionId": table.version_id,
-        }
-    )
+    own = {
+        "DatabaseName": table.database,
+        "CreateTime": table.create_time,
+        "UpdateTime": table.update_time,
+        "CatalogId": account,
+        "VersionId": table.version_id,
+    }
+    return present(**{"IsRegisteredWithLakeFormation": False, **table.extra, **_written(table, _TABLE), **own})
 
 
 def partition_input(shape: Shape) -> PartitionInput:
     """Return the value of a PartitionInput shape."""
-    return PartitionInput(
-        values=tuple(shape.get("Values") or ()),
-        storage=_storage(shape.get("StorageDescriptor")),
-        parameters=shape.get("Parameters") or {},
-        last_access_time=_utc(shape.get("LastAccessTime")),
-        last_analyzed_time=_utc(shape.get("LastAnalyzedTime")),
-        extra=_extra(shape, _PARTITION),
-    )
+    return PartitionInput(**_read(shape, _PARTITION), extra=_extra(shape, _PARTITION))
 
 
 def partition_shape(partition: Partition, account: str, *, columns: bool = True) -> dict[str, Any]:
     """Return a Partition shape; if ``columns`` is false, its storage has no ``Columns``."""
-    return present(
-        **{
-            **partition.extra,
-            "Values": list(partition.values),
-            "DatabaseName": partition.database,
-            "TableName": partition.table,
-            "CreationTime": partition.create_time,
-            "LastAccessTime": partition.last_access_time,
-            "LastAnalyzedTime": partition.last_analyzed_time,
-            "StorageDescriptor": _storage_shape(partition.storage, columns=columns),
-            "Parameters": dict(partition.parameters) or None,
-            "CatalogId": account,
-        }
-    )
+    own = {
+        "DatabaseName": partition.database,
+        "TableName": partition.table,
+        "CreationTime": partition.create_time,
+        "CatalogId": account,
+    }
+    shape = present(**{**partition.extra, **_written(partition, _PARTITION), **own})
+    if not columns:
+        shape.get("StorageDescriptor", {}).pop("Columns", None)
+    return shape
 
 
 def error_detail(error: PenstockError) -> dict[str, str]:
@@ -176,57 +124,27 @@ def error_detail(error: PenstockError) -> dict[str, str]:
     return {"ErrorCode": error.aws_code, "ErrorMessage": str(error)[:_MAX_ERROR]}
 
 
-def _storage(shape: Shape | None) -> StorageDescriptor:
-    if shape is None:
-        return StorageDescriptor()
-    serde = shape.get("SerdeInfo")
-    reference = shape.get("SchemaReference")
-    return StorageDescriptor(
-        columns=_columns(shape.get("Columns")),
-        location=shape.get("Location"),
-        input_format=shape.get("InputFormat"),
-        output_format=shape.get("OutputFormat"),
-        compressed=bool(shape.get("Compressed")),
-        serde_info=None
-        if serde is None
-        else SerDeInfo(
-            name=serde.get("Name"),
-            serialization_library=serde.get("SerializationLibrary"),
-            parameters=serde.get("Parameters") or {},
-        ),
-        parameters=shape.get("Parameters") or {},
-        schema_reference=None if reference is None else _reference(reference),
-        extra=_extra(shape, _STORAGE),
-    )
+def _read(shape: Shape, members: Mapping[str, str]) -> dict[str, Any]:
+    """Return the values of ``members`` by attribute; those that are absent have the defaults of their attributes."""
+    values = {attribute: (name, shape[name]) for name, attribute in members.items() if shape.get(name) is not None}
+    return {attribute: _READ[name](value) if name in _READ else value for attribute, (name, value) in values.items()}
 
 
-def _storage_shape(storage: StorageDescriptor, *, columns: bool = True) -> dict[str, Any] | None:
+def _written(value: Any, members: Mapping[str, str]) -> dict[str, Any]:
+    """Return ``members`` of a value; None for those that are absent."""
+    values = {name: getattr(value, attribute) for name, attribute in members.items()}
+    return {name: _WRITTEN[name](member) if name in _WRITTEN else member for name, member in values.items()}
+
+
+def _storage(shape: Shape) -> StorageDescriptor:
+    return StorageDescriptor(**_read(shape, _STORAGE), extra=_extra(shape, _STORAGE))
+
+
+def _storage_shape(storage: StorageDescriptor) -> dict[str, Any] | None:
     if storage == StorageDescriptor():
         return None
-    serde = storage.serde_info
-    return present(
-        **{
-            "NumberOfBuckets": 0,
-            "StoredAsSubDirectories": False,
-            **storage.extra,
-            "Columns": _columns_shape(storage.columns) if columns else None,
-            "Location": storage.location,
-            "InputFormat": storage.input_format,
-            "OutputFormat": storage.output_format,
-            "Compressed": storage.compressed,
-            "SerdeInfo": None
-            if serde is None
-            else present(
-                **{
-                    "Name": serde.name,
-                    "SerializationLibrary": serde.serialization_library,
-                    "Parameters": dict(serde.parameters) or None,
-                }
-            ),
-            "Parameters": dict(storage.parameters) or None,
-            "SchemaReference": None if storage.schema_reference is None else _reference_shape(storage.schema_reference),
-        }
-    )
+    defaults = {"NumberOfBuckets": 0, "StoredAsSubDirectories": False}
+    return present(**{**defaults, **storage.extra, **_written(storage, _STORAGE)})
 
 
 def _reference(shape: Shape) -> SchemaReference:
@@ -242,52 +160,50 @@ def _reference(shape: Shape) -> SchemaReference:
     )
 
 
-def _reference_shape(reference: SchemaReference) -> dict[str, Any]:
-    schema = present(
-        **{
-            "SchemaArn": reference.schema_arn,
-            "RegistryName": reference.registry_name,
-            "SchemaName": reference.schema_name,
-        }
-    )
+def _reference_shape(reference: SchemaReference | None) -> dict[str, Any] | None:
+    if reference is None:
+        return None
+    schema = present(SchemaArn=reference.schema_arn, RegistryName=reference.registry_name, SchemaName=reference.schema_name)
     return present(
-        **{
-            "SchemaId": schema or None,
-            "SchemaVersionId": reference.schema_version_id,
-            "SchemaVersionNumber": reference.schema_version_number,
-        }
+        SchemaId=schema or None,
+        SchemaVersionId=reference.schema_version_id,
+        SchemaVersionNumber=reference.schema_version_number,
     )
 
 
-def _columns(shapes: Sequence[Shape] | None) -> tuple[Column, ...]:
-    return tuple(
-        Column(
-            name=shape["Name"],
-            type=shape.get("Type"),
-            comment=shape.get("Comment"),
-            parameters=shape.get("Parameters") or {},
-        )
-        for shape in shapes or ()
-    )
+def _columns(shapes: Sequence[Shape]) -> tuple[Column, ...]:
+    return tuple(Column(**_read(shape, _COLUMN)) for shape in shapes)
 
 
 def _columns_shape(columns: Sequence[Column]) -> list[dict[str, Any]]:
-    return [
-        present(
-            **{
-                "Name": column.name,
-                "Type": column.type,
-                "Comment": column.comment,
-                "Parameters": dict(column.parameters) or None,
-            }
-        )
-        for column in columns
-    ]
+    return [present(**_written(column, _COLUMN)) for column in columns]
 
 
-def _extra(shape: Shape, known: set[str]) -> dict[str, Any]:
-    return {name: value for name, value in shape.items() if name not in known and value is not None}
+def _extra(shape: Shape, members: Mapping[str, str]) -> dict[str, Any]:
+    return {name: value for name, value in shape.items() if name not in members and value is not None}
 
 
-def _utc(time: datetime | None) -> datetime | None:
-    return time.replace(tzinfo=UTC) if time is not None and time.tzinfo is None else time
+def _utc(time: datetime) -> datetime:
+    return time.replace(tzinfo=UTC) if time.tzinfo is None else time
+
+
+# How a member is read and written, by its name; those that are not here are as they are.
+_READ: Mapping[str, Callable[[Any], Any]] = {
+    "Columns": _columns,
+    "LastAccessTime": _utc,
+    "LastAnalyzedTime": _utc,
+    "PartitionKeys": _columns,
+    "SchemaReference": _reference,
+    "SerdeInfo": lambda shape: SerDeInfo(**_read(shape, _SERDE)),
+    "StorageDescriptor": _storage,
+    "Values": tuple,
+}
+_WRITTEN: Mapping[str, Callable[[Any], Any]] = {
+    "Columns": _columns_shape,
+    "Parameters": lambda parameters: dict(parameters) or None,
+    "PartitionKeys": _columns_shape,
+    "SchemaReference": _reference_shape,
+    "SerdeInfo": lambda serde: None if serde is None else present(**_written(serde, _SERDE)),
+    "StorageDescriptor": _storage_shape,
+    "Values": list,
+}

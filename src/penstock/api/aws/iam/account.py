@@ -82,9 +82,9 @@ def _whole_account_handlers(store: AccessStore, policies: ManagedPolicies) -> di
         return {"SummaryMap": counts | _QUOTAS}
 
     def details(request: Request, context: RequestContext) -> Request:
-        wanted = set(request.get("Filter") or ("User", "Role", "Group", "LocalManagedPolicy", "AWSManagedPolicy"))
-        entities = [detail for detail in _details(store, policies, context.account) if detail[0] in wanted]
-        page = paged(request, f"details:{sorted(wanted)}", "All", entities, key=lambda pair: pair[1], shape=_of_entity)
+        types = set(request.get("Filter") or ("User", "Role", "Group", "LocalManagedPolicy", "AWSManagedPolicy"))
+        entities = [detail for detail in _details(store, policies, context.account) if detail[0] in types]
+        page = paged(request, f"details:{sorted(types)}", "All", entities, key=lambda pair: pair[1], shape=_of_entity)
         answer: dict[str, Any] = {"UserDetailList": [], "GroupDetailList": [], "RoleDetailList": [], "Policies": []}
         for filter_name, shape in page["All"]:
             answer["Policies" if filter_name.endswith("Policy") else f"{filter_name}DetailList"].append(shape)

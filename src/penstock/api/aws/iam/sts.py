@@ -20,10 +20,10 @@ def operations(tokens: TokenService, identities: WebIdentities) -> OperationSet:
         return _assumed(tokens.assume_role(context.caller_or_root, _wanted(request), context.origin))
 
     def assume_role_with_identity(request: Request, context: RequestContext) -> Request:
-        wanted = _wanted(request)
+        role_request = _wanted(request)
         # The token is verified first, so that a stranger cannot find out which roles exist.
-        identity = identities.verify(account_of(wanted.role_arn) or "", request["WebIdentityToken"])
-        assumed = tokens.assume_role_with_identity(identity, wanted, context.origin)
+        identity = identities.verify(account_of(role_request.role_arn) or "", request["WebIdentityToken"])
+        assumed = tokens.assume_role_with_identity(identity, role_request, context.origin)
         return {
             **_assumed(assumed),
             "SubjectFromWebIdentityToken": identity.subject,
@@ -32,13 +32,13 @@ def operations(tokens: TokenService, identities: WebIdentities) -> OperationSet:
         }
 
     def federation_token(request: Request, context: RequestContext) -> Request:
-        wanted = FederationTokenRequest(
+        token_request = FederationTokenRequest(
             name=request["Name"],
             seconds=request.get("DurationSeconds"),
             policy=request.get("Policy"),
             policy_arns=_policy_arns(request),
         )
-        credentials = tokens.federation_token(context.caller_or_root, wanted)
+        credentials = tokens.federation_token(context.caller_or_root, token_request)
         user = {"FederatedUserId": credentials.key.caller.user_id, "Arn": credentials.key.caller.principal}
         return {
             "Credentials": _credentials(credentials.key),

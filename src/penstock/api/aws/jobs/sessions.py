@@ -80,13 +80,13 @@ def _shape(service: SessionService, session: Session) -> Mapping[str, Any]:
 
 
 def _statement(statement: Statement) -> Mapping[str, Any]:
-    done = not statement.active
+    finished = not statement.active
     return present(
         Id=statement.number,
         Code=statement.code,
         State=statement.state,
-        Output=_output(statement) if done else None,
-        Progress=1.0 if done else 0.0,
+        Output=_output(statement) if finished else None,
+        Progress=1.0 if finished else 0.0,
         StartedOn=int(statement.created.timestamp() * 1000),
         CompletedOn=int(statement.completed.timestamp() * 1000) if statement.completed is not None else 0,
     )

@@ -26,13 +26,13 @@ class GovernedCatalog(CatalogService):
         super().__init__(store, columns_of=columns_of)
         self._lake = lake
 
-    def create_database(self, wanted: DatabaseInput, *, tags: Mapping[str, str] | None = None) -> Database:
-        database = super().create_database(wanted, tags=tags)
+    def create_database(self, new: DatabaseInput, *, tags: Mapping[str, str] | None = None) -> Database:
+        database = super().create_database(new, tags=tags)
         self._lake.created(database.name, None, by="")
         return database
 
-    def create_table(self, database: str, wanted: TableInput, *, indexes: Sequence[PartitionIndex] = ()) -> Table:
-        table = super().create_table(database, wanted, indexes=indexes)
+    def create_table(self, database: str, new: TableInput, *, indexes: Sequence[PartitionIndex] = ()) -> Table:
+        table = super().create_table(database, new, indexes=indexes)
         self._lake.created(table.database, table.name, by="")
         return table
 

@@ -49,10 +49,10 @@ def credential_handlers(service: LakeFormation, catalog: CatalogService, vendor:
         target, path = _Target.of(request), request.get("S3Path")
         table = _table(catalog, service, target.table_arn)
         location = _location(table.storage.location)
-        wanted = _location(path or location)
-        if wanted != location and not wanted.startswith(f"{location}/"):
-            raise InvalidRequest(f"{wanted} is not within the table's location {location}.")
-        return {**credentials(target, context, table, wanted), "VendedS3Path": [wanted]}
+        folder = _location(path or location)
+        if folder != location and not folder.startswith(f"{location}/"):
+            raise InvalidRequest(f"{folder} is not within the table's location {location}.")
+        return {**credentials(target, context, table, folder), "VendedS3Path": [folder]}
 
     def of_partition(request: Request, context: RequestContext) -> Response:
         target, values = _Target.of(request), list(request["Partition"]["Values"])
@@ -128,12 +128,12 @@ def _allowed(service: LakeFormation, principals: Sequence[str], table: Table, pe
         columns = [column.name.lower() for column in (*table.storage.columns, *table.partition_keys)]
         if snapshot.reading(principals, *names, columns) is not None:
             granted.discard("SELECT")  # files know neither columns nor rows
-    wanted = set(_ACTIONS) if _EVERYTHING & set(permissions) else set(permissions) or granted
-    missing = sorted(wanted - granted)
-    if missing or not wanted:
+    requested = set(_ACTIONS) if _EVERYTHING & set(permissions) else set(permissions) or granted
+    missing = sorted(requested - granted)
+    if missing or not requested:
         lacking = ", ".join(missing) or "SELECT"
         raise NotAuthorized(
             f"Insufficient Lake Formation permission(s): Required {lacking} on all of {'.'.join(names)}",
             remedy="Credentials are for who may select all columns and rows; SQL reads what is granted in part.",
         )
-    return [action for permission in sorted(wanted) for action in _ACTIONS[permission]]
+    return [action for permission in sorted(requested) for action in _ACTIONS[permission]]

@@ -65,7 +65,7 @@ def filter_handlers(service: LakeFormation, catalog: CatalogService) -> dict[str
 def _document(data: Mapping[str, Any], catalog: CatalogService) -> dict[str, Any]:
     """Return the filter to store. Raises :class:`InvalidRequest` unless it says which columns and which rows."""
     table = catalog.table(data["DatabaseName"], data["TableName"])
-    known = {column.name.lower() for column in (*table.storage.columns, *table.partition_keys)}
+    columns = {column.name.lower() for column in (*table.storage.columns, *table.partition_keys)}
     document: dict[str, Any] = {"DatabaseName": table.database, "TableName": table.name, "Name": data["Name"]}
     names, wildcard = data.get("ColumnNames"), data.get("ColumnWildcard")
     if names and wildcard is None:
@@ -79,7 +79,7 @@ def _document(data: Mapping[str, Any], catalog: CatalogService) -> dict[str, Any
     else:
         raise InvalidRequest("A filter has ColumnNames or ColumnWildcard.")
     chosen = document.get("ColumnNames") or document.get("ColumnWildcard", {}).get("ExcludedColumnNames", ())
-    unknown = sorted(set(chosen) - known)
+    unknown = sorted(set(chosen) - columns)
     if unknown:
         raise InvalidRequest(f"Table {table.database}.{table.name} has no column {unknown[0]}.")
     rows = data.get("RowFilter") or {}

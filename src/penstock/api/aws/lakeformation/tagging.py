@@ -121,21 +121,21 @@ def _searches(service: LakeFormation, catalog: CatalogService) -> dict[str, Hand
         return canonical(policy, service.account)["LFTagPolicy"]["Expression"]  # type: ignore[no-any-return]
 
     def databases(request: Request, context: RequestContext) -> Response:
-        wanted, assigned = expression(request), service.tags.assignments()
+        tags_expression, assigned = expression(request), service.tags.assignments()
         answers = []
-        for item in catalog.databases():
-            tags = assigned.database(item.name)
-            if matches(wanted, tags):
-                shape = database_shape(item, context.account)
+        for database in catalog.databases():
+            tags = assigned.database(database.name)
+            if matches(tags_expression, tags):
+                shape = database_shape(database, context.account)
                 answers.append({"Database": shape, **_without_empty(LFTags=_pairs(service, tags))})
         return {"DatabaseList": answers}
 
     def tables(request: Request, context: RequestContext) -> Response:
-        wanted, assigned = expression(request), service.tags.assignments()
+        tags_expression, assigned = expression(request), service.tags.assignments()
         answers = []
         for database in catalog.databases():
             for table in catalog.tables(database.name):
-                if matches(wanted, assigned.table(database.name, table.name)):
+                if matches(tags_expression, assigned.table(database.name, table.name)):
                     columns = [column.name.lower() for column in table.storage.columns]
                     tags = _table_tags(service, assigned, database.name, table.name, columns)
                     answers.append({"Table": table_shape(table, context.account), **tags})
@@ -155,8 +155,8 @@ def _places(service: LakeFormation, catalog: CatalogService, resource: Mapping[s
         catalog.table(shape["DatabaseName"], shape["Name"])
         return [LfTags.place(shape["DatabaseName"], shape["Name"])]
     if resource_type == "TableWithColumns" and "ColumnNames" in shape:
-        known = _columns(catalog, shape["DatabaseName"], shape["Name"])
-        unknown = sorted(set(shape["ColumnNames"]) - set(known))
+        columns = _columns(catalog, shape["DatabaseName"], shape["Name"])
+        unknown = sorted(set(shape["ColumnNames"]) - set(columns))
         if unknown:
             raise InvalidRequest(f"Table {shape['DatabaseName']}.{shape['Name']} has no column {unknown[0]}.")
         return [LfTags.place(shape["DatabaseName"], shape["Name"], column) for column in shape["ColumnNames"]]
@@ -197,5 +197,5 @@ def _shown_expression(service: LakeFormation, name: str, document: Mapping[str, 
         "Name": name,
         "Description": document.get("Description", ""),
         "CatalogId": service.account,
-        "Expression": [_pair(service, item["TagKey"], item["TagValues"]) for item in document["Expression"]],
+        "Expression": [_pair(service, pair["TagKey"], pair["TagValues"]) for pair in document["Expression"]],
     }

@@ -28,10 +28,10 @@ class Members:
     all that ``exclusions`` does not exclude.
     """
 
-    def __init__(self, known: Mapping[str, str], exclusions: Exclusions) -> None:
+    def __init__(self, recorded: Mapping[str, str], exclusions: Exclusions) -> None:
         self.read: Mapping[str, frozenset[str]] = {
             shape: frozenset(name for name in names.split() if not exclusions.excludes(shape, name))
-            for shape, names in known.items()
+            for shape, names in recorded.items()
         }
         self.harmless = exclusions.harmless
         self._remedies = exclusions.remedies
@@ -60,12 +60,12 @@ def asks_nothing(value: Any) -> bool:
     Clients that build whole requests, as Terraform does, send such values for settings that their users did not give.
     """
     if isinstance(value, Mapping):
-        return value.get("Enabled") is False or all(asks_nothing(item) for item in value.values())
+        return value.get("Enabled") is False or all(asks_nothing(member) for member in value.values())
     return value is None or value is False or value in ("", [])
 
 
 @cache
 def members_of(service: str) -> Members:
     """Return the members of the requests of ``service``; a service that is not recorded serves none."""
-    known = orjson.loads(SNAPSHOT.read_bytes())
-    return Members(known.get(service, {}), EXCLUSIONS.get(service, Exclusions()))
+    recorded = orjson.loads(SNAPSHOT.read_bytes())
+    return Members(recorded.get(service, {}), EXCLUSIONS.get(service, Exclusions()))

@@ -58,7 +58,11 @@ def _listed(
 ) -> Request:
     """Return the page of ``items``, in the order of ``key``, that the request's NextToken and MaxResults ask for."""
     page = page_of(listing, request.get("NextToken"), request.get("MaxResults", _PAGE), sorted(items, key=key), key)
-    return present(**{member: [shape(item) for item in page.items]}, NextToken=page.next_token)
+    return present(**{member: [shape(entry) for entry in page.items]}, NextToken=page.next_token)
+
+
+def _nothing(request: Request, listing: str, member: str) -> Request:
+    return _listed(request, listing, member, [], key=str, shape=str)
 
 
 def tree_handlers(
@@ -81,7 +85,7 @@ def tree_handlers(
         "DescribeOrganizationalUnit": served.unit,
         "ListParents": served.parents,
         "ListChildren": served.children,
-        "ListAccounts": served.every,
+        "ListAccounts": served.all_accounts,
         "ListAccountsForParent": served.accounts,
         "ListCreateAccountStatus": served.statuses,
         "ListPolicies": served.policies,
@@ -132,11 +136,11 @@ class _Tree:
             "Name": "Root",
             "PolicyTypes": [],
         }
-        return _listed(request, "roots", "Roots", [root], key=lambda item: str(item["Id"]), shape=dict)
+        return _listed(request, "roots", "Roots", [root], key=lambda root_shape: str(root_shape["Id"]), shape=dict)
 
     def units(self, request: Request, _context: RequestContext) -> Request:
         _check_parent(request["ParentId"])
-        return _listed(request, "units", "OrganizationalUnits", [], key=str, shape=str)
+        return _nothing(request, "units", "OrganizationalUnits")
 
     def unit(self, request: Request, _context: RequestContext) -> Request:
         raise UnitNotFound(f"There is no organizational unit {request['OrganizationalUnitId']}.")
@@ -152,41 +156,40 @@ class _Tree:
         _check_parent(request["ParentId"])
         accounts = self._accounts.list() if request["ChildType"] == "ACCOUNT" else []
         return _listed(
-            request, "children", "Children", accounts, key=_id, shape=lambda item: {"Id": item.id, "Type": "ACCOUNT"}
+            request, "children", "Children", accounts, key=_id, shape=lambda account: {"Id": account.id, "Type": "ACCOUNT"}
         )
 
     def accounts(self, request: Request, _context: RequestContext) -> Request:
         _check_parent(request["ParentId"])
         return _listed(request, "accounts of the root", "Accounts", self._accounts.list(), key=_id, shape=self._shape)
 
-    def every(self, request: Request, _context: RequestContext) -> Request:
+    def all_accounts(self, request: Request, _context: RequestContext) -> Request:
         return _listed(request, "accounts", "Accounts", self._accounts.list(), key=_id, shape=self._shape)
 
     def statuses(self, request: Request, _context: RequestContext) -> Request:
-        made = _made(self._accounts.list(), self._first, request.get("States"))
-        return _listed(request, "statuses", "CreateAccountStatuses", made, key=_id, shape=self._status)
+        created = _created(self._accounts.list(), self._first, request.get("States"))
+        return _listed(request, "statuses", "CreateAccountStatuses", created, key=_id, shape=self._status)
 
     def policies(self, request: Request, _context: RequestContext) -> Request:
-        return _listed(request, f"policies:{request['Filter']}", "Policies", [], key=str, shape=str)
+        return _nothing(request, f"policies:{request['Filter']}", "Policies")
 
     def policies_for(self, request: Request, _context: RequestContext) -> Request:
         target = request["TargetId"]
         if target != _ROOT and self._accounts.find(target) is None:
             raise TargetNotFound(f"There is no root and no account {target}.")
-        return _listed(request, f"policies:{request['Filter']}:{target}", "Policies", [], key=str, shape=str)
+        return _nothing(request, f"policies:{request['Filter']}:{target}", "Policies")
 
     def policy(self, request: Request, _context: RequestContext) -> Request:
         raise PolicyNotFound(f"There is no policy {request['PolicyId']}.", remedy="This organization has none.")
 
     def delegates(self, request: Request, _context: RequestContext) -> Request:
-        listing = f"delegates:{request.get('ServicePrincipal', '')}"
-        return _listed(request, listing, "DelegatedAdministrators", [], key=str, shape=str)
+        return _nothing(request, f"delegates:{request.get('ServicePrincipal', '')}", "DelegatedAdministrators")
 
     def services(self, request: Request, _context: RequestContext) -> Request:
-        return _listed(request, "services", "EnabledServicePrincipals", [], key=str, shape=str)
+        return _nothing(request, "services", "EnabledServicePrincipals")
 
 
-def _made(accounts: Sequence[Account], first: str, states: Sequence[str] | None) -> list[Account]:
+def _created(accounts: Sequence[Account], first: str, states: Sequence[str] | None) -> list[Account]:
     """Return the accounts whose requests are in one of the states. The first has none; the others succeeded at once."""
     if states is not None and "SUCCEEDED" not in states:
         return []

@@ -355,11 +355,11 @@ class AwsApp:
         return _returned(answer)
 
     def _coalescer(self, endpoint: Endpoint) -> RequestCoalescer[tuple[Any, RequestContext], bytes]:
-        known = self._coalescers.get(endpoint)
-        if known is None:
-            known = RequestCoalescer(self._workers, partial(endpoint.answer, authorizer=self._authorizer))
-            self._coalescers[endpoint] = known
-        return known
+        coalescer = self._coalescers.get(endpoint)
+        if coalescer is None:
+            coalescer = RequestCoalescer(self._workers, partial(endpoint.answer, authorizer=self._authorizer))
+            self._coalescers[endpoint] = coalescer
+        return coalescer
 
     def _render(self, exchange: _Exchange, error: Exception) -> RenderedError:
         service = exchange.service or exchange.presumed
@@ -424,8 +424,8 @@ def _head(scope: Scope, headers: dict[str, str]) -> SignedRequest:
 
 def _hoisted_target(query: str) -> str:
     """Return the target that some signers move from the header to a presigned URL."""
-    for item in query.split("&"):
-        name, _, value = item.partition("=")
+    for pair in query.split("&"):
+        name, _, value = pair.partition("=")
         if name.lower() == "x-amz-target":
             return "" if value.startswith(QUERY) else value
     return ""

@@ -200,11 +200,13 @@ class EndpointTable:
         for service in self._services.values():
             if service.model.target_prefix == prefix:
                 return service
-        known = ", ".join(sorted(item.model.target_prefix for item in self._services.values() if not item.model.query))
+        prefixes = ", ".join(
+            sorted(service.model.target_prefix for service in self._services.values() if not service.model.query)
+        )
         if not target:
             raise UnknownOperation(
                 "The request names no operation.",
-                remedy=f"Send X-Amz-Target: PREFIX.OPERATION, where PREFIX is one of {known}.",
+                remedy=f"Send X-Amz-Target: PREFIX.OPERATION, where PREFIX is one of {prefixes}.",
             )
         elsewhere = _ELSEWHERE.get(prefix.partition("_")[0])
         if elsewhere is not None:
@@ -213,7 +215,7 @@ class EndpointTable:
                 f"Penstock does not serve {name}, which has the operation '{target[:200]}'.",
                 remedy=f"Set AWS_ENDPOINT_URL_{variable}, or give the client the endpoint_url of one that does.",
             )
-        raise UnknownOperation(f"There is no operation '{target[:200]}'.", remedy=f"Known prefixes: {known}.")
+        raise UnknownOperation(f"There is no operation '{target[:200]}'.", remedy=f"Known prefixes: {prefixes}.")
 
     def form_service(self, signing_name: str) -> Service:
         """Return the query protocol's service with this signing name; for an unknown name, any service of the protocol."""

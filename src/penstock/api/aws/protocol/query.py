@@ -174,12 +174,12 @@ def _map(model: ServiceModel, shape: Mapping[str, Any], tree: _Tree, path: str) 
 
 def _numbered(node: _Tree, path: str) -> list[tuple[int, _Tree]]:
     numbered = []
-    for index, item in node.items():
+    for index, child in node.items():
         if index == "":  # an empty list is sent as a field without a value
             continue
         if not (index.isascii() and index.isdigit() and len(index) <= 5 and 0 < int(index) <= _MAX_INDEX):
             raise UnreadableRequest(f"'{index[:100]}' is not the number of an entry, at '{path}'.")
-        numbered.append((int(index), item))
+        numbered.append((int(index), child))
     return sorted(numbered, key=lambda entry: entry[0])
 
 
@@ -209,7 +209,10 @@ def _element_content(model: ServiceModel, name: str, value: Any) -> str:
             )
         case "list":
             entry = shape["member"].get("locationName", "member")
-            return "".join(f"<{entry}>{_element_content(model, shape['member']['shape'], item)}</{entry}>" for item in value)
+            return "".join(
+                f"<{entry}>{_element_content(model, shape['member']['shape'], member_value)}</{entry}>"
+                for member_value in value
+            )
         case "map":
             return "".join(f"<entry>{_entry(model, shape, key, item)}</entry>" for key, item in value.items())
         case _:

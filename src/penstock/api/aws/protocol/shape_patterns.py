@@ -73,12 +73,12 @@ def _python(text: str) -> str:
 def _category(letter: str) -> str:
     """Return the characters of one of Unicode's categories as ranges of a character class; takes a tenth of a second."""
     starts: list[str] = []
-    known = False
+    inside = False
     for number in range(sys.maxunicode + 2):
         within = number <= sys.maxunicode and unicodedata.category(chr(number))[0] == letter
-        if within != known:
-            starts.append(f"\\U{number - known:08x}")
-            known = within
+        if within != inside:
+            starts.append(f"\\U{number - inside:08x}")
+            inside = within
     return "".join(f"{first}-{last}" for first, last in zip(starts[::2], starts[1::2], strict=True))
 
 
@@ -96,7 +96,7 @@ def is_harmless(pattern: re.Pattern[str], most: int | None) -> bool:
 
 def _takes_the_rest(operation: Any, value: Any) -> bool:
     """Return whether it is ``.*``, with a dot for any character."""
-    return str(operation) == "MAX_REPEAT" and value[0] == 0 and [str(item[0]) for item in value[2]] == ["ANY"]
+    return str(operation) == "MAX_REPEAT" and value[0] == 0 and [str(repeated[0]) for repeated in value[2]] == ["ANY"]
 
 
 class _Repeats(NamedTuple):

@@ -83,11 +83,11 @@ class ShapeCompiler:
             if type(value) is not dict:
                 raise UnreadableRequest(f"Unexpected {_json_type(value)} at '{path}': a structure is expected.")
             checked = {}
-            for name, item in value.items():
+            for name, entry in value.items():
                 member = members.get(name)
-                if member is not None and item is not None:
+                if member is not None and entry is not None:
                     checker, label = member
-                    checked[name] = checker(item, f"{path}.{label}" if path else label, broken)
+                    checked[name] = checker(entry, f"{path}.{label}" if path else label, broken)
             for name, label in required:
                 if name not in checked:
                     where = f"{path}.{label}" if path else label
@@ -120,12 +120,12 @@ class ShapeCompiler:
             if limits:
                 _check_limits(len(value), value, path, limits, broken)
             checked = []
-            for number, item in enumerate(value, 1):
+            for number, entry in enumerate(value, 1):
                 where = f"{path}.{number}.member"
-                if item is None:
+                if entry is None:
                     broken.append(f"Value null at '{where}' failed to satisfy constraint: Member must not be null")
                 else:
-                    checked.append(member(item, where, broken))
+                    checked.append(member(entry, where, broken))
             return checked
 
         return check
@@ -141,13 +141,13 @@ class ShapeCompiler:
             if limits:
                 _check_limits(len(value), value, path, limits, broken)
             checked = {}
-            for key, item in value.items():
+            for key, entry in value.items():
                 key_checker(key, f"{path}.key", broken)
                 where = f"{path}.{key[:_SHOWN]}.member"
-                if item is None:
+                if entry is None:
                     broken.append(f"Value null at '{where}' failed to satisfy constraint: Member must not be null")
                 else:
-                    checked[key] = value_checker(item, where, broken)
+                    checked[key] = value_checker(entry, where, broken)
             return checked
 
         return check
@@ -222,20 +222,20 @@ class ShapeCompiler:
 
         def render(value: Any) -> Any:
             return {
-                name: item if type(item) is str else members[name](item)
-                for name, item in value.items()
-                if item is not None and name in members
+                name: entry if type(entry) is str else members[name](entry)
+                for name, entry in value.items()
+                if entry is not None and name in members
             }
 
         return render
 
     def _render_list(self, shape: Mapping[str, Any]) -> Renderer:
         member = self.renderer(shape["member"]["shape"])
-        return lambda value: [member(item) for item in value]
+        return lambda value: [member(entry) for entry in value]
 
     def _render_map(self, shape: Mapping[str, Any]) -> Renderer:
         member = self.renderer(shape["value"]["shape"])
-        return lambda value: {str(key): member(item) for key, item in value.items() if item is not None}
+        return lambda value: {str(key): member(entry) for key, entry in value.items() if entry is not None}
 
     def _render_timestamp(self, shape: Mapping[str, Any]) -> Renderer:
         # The JSON protocols send seconds since 1970; a member that is a string (crawler schedules) has a timestampFormat.

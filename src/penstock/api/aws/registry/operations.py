@@ -145,14 +145,14 @@ class _Schemas:
 
     def update(self, request: Request, _: RequestContext) -> Request:
         key = schema_of(self._service.identity, request["SchemaId"])
-        wanted, mode = request.get("SchemaVersionNumber"), request.get("Compatibility")
-        number = number_of(wanted) if wanted else None
+        checkpoint, mode = request.get("SchemaVersionNumber"), request.get("Compatibility")
+        number = number_of(checkpoint) if checkpoint else None
         self._service.configs.check_writable(key)
         self._schemas.update(
             key,
             compatibility=CompatibilityMode(mode) if mode else None,
             checkpoint=number,
-            latest=bool(wanted) and number is None,
+            latest=bool(checkpoint) and number is None,
             description=request.get("Description"),
         )
         return self._named(key)

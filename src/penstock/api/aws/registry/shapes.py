@@ -29,9 +29,9 @@ def schema_of(identity: Identity, schema_id: Request) -> SchemaKey:
     )
 
 
-def number_of(wanted: Request) -> int | None:
+def number_of(version_number: Request) -> int | None:
     """Return the number in a SchemaVersionNumber, None for the latest; raise :class:`BadReference` for neither or both."""
-    number, latest = wanted.get("VersionNumber"), wanted.get("LatestVersion", False)
+    number, latest = version_number.get("VersionNumber"), version_number.get("LatestVersion", False)
     if (number is None) != bool(latest):
         raise BadReference(
             "SchemaVersionNumber has to be either a VersionNumber or LatestVersion true.", remedy="Give one of the two."

@@ -47,7 +47,7 @@ class _Versions:
 
     def register(self, calls: Sequence[OperationCall]) -> list[Answer]:
         answers: list[Answer | None] = []
-        wanted: list[Registration] = []
+        registrations: list[Registration] = []
         for request, context in calls:
             try:
                 key = schema_of(self._service.identity, request["SchemaId"])
@@ -55,9 +55,9 @@ class _Versions:
                 answers.append(error)
                 continue
             actor = Actor(principal=context.principal, client=context.client)
-            wanted.append(Registration(key=key, definition=request["SchemaDefinition"], bound=True, actor=actor))
+            registrations.append(Registration(key=key, definition=request["SchemaDefinition"], bound=True, actor=actor))
             answers.append(None)
-        registered = iter(self._versions.register_all(wanted))
+        registered = iter(self._versions.register_all(registrations))
         return [_registered(next(registered)) if answer is None else answer for answer in answers]
 
     def get(self, request: Request, context: RequestContext) -> Request:
@@ -138,7 +138,7 @@ class _Metadata:
 
     def query(self, request: Request, _: RequestContext) -> Request:
         version = _version_of(self._service, request)
-        wanted = [(item.get("MetadataKey"), item.get("MetadataValue")) for item in request.get("MetadataList", ())]
+        wanted = [(pair.get("MetadataKey"), pair.get("MetadataValue")) for pair in request.get("MetadataList", ())]
         page = self._metadata.query(version, wanted, token=request.get("NextToken"), size=request.get("MaxResults", 50))
         metadata: dict[str, Any] = {}
         for key, pairs in page.items:

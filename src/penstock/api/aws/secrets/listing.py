@@ -42,12 +42,12 @@ _SORTED: Mapping[str, Callable[[Secret], str]] = {
 
 def matching(secrets: Sequence[Secret], filters: Sequence[Mapping[str, Any]]) -> list[Secret]:
     """Return secrets that match every filter; raise :class:`InvalidSecretParameter` for one without a key or values."""
-    for item in filters:
-        if "Key" not in item:
+    for filter_ in filters:
+        if "Key" not in filter_:
             raise InvalidSecretParameter("Invalid filter key")
-        if not item.get("Values"):
+        if not filter_.get("Values"):
             raise InvalidSecretParameter("Invalid filter values")
-    return [secret for secret in secrets if all(_fits(secret, item["Key"], item["Values"]) for item in filters)]
+    return [secret for secret in secrets if all(_fits(secret, filter_["Key"], filter_["Values"]) for filter_ in filters)]
 
 
 def page_of_secrets(
@@ -67,7 +67,7 @@ def page_of_secrets(
     ordered = sorted(secrets, key=position, reverse=descending)
     after = _read_token(listing, token)
     if after is not None:
-        ordered = [item for item in ordered if (position(item) < after if descending else position(item) > after)]
+        ordered = [secret for secret in ordered if (position(secret) < after if descending else position(secret) > after)]
     shown = ordered[:size]
     return shown, _token(listing, *position(shown[-1])) if len(ordered) > size else None
 
@@ -89,18 +89,18 @@ def page_of_versions(
 def _fits(secret: Secret, key: str, values: Sequence[str]) -> bool:
     """Return whether one of the values matches; a leading ``!`` negates a value."""
     for value in values:
-        wanted = value.removeprefix("!")
+        prefix = value.removeprefix("!")
         if key in _WORDED:
-            fits = any(_has_words(text, wanted) for text in _WORDED[key](secret))
+            fits = any(_has_words(text, prefix) for text in _WORDED[key](secret))
         else:
-            fits = any(text.startswith(wanted) for text in _PREFIXED[key](secret))
+            fits = any(text.startswith(prefix) for text in _PREFIXED[key](secret))
         if fits != value.startswith("!"):
             return True
     return False
 
 
-def _has_words(text: str, wanted: str) -> bool:
-    words, prefixes = _words(text), _words(wanted)
+def _has_words(text: str, start: str) -> bool:
+    words, prefixes = _words(text), _words(start)
     return bool(prefixes) and all(any(word.startswith(prefix) for word in words) for prefix in prefixes)
 
 

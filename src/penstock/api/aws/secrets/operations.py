@@ -1,8 +1,10 @@
 """Secrets Manager's operations over :class:`~penstock.secrets.service.SecretsService`."""
 
 import re
+from functools import partial
 from typing import Any
 
+from penstock.api.aws.protocol.handlers import account, call, member
 from penstock.api.aws.protocol.operations import OperationSet, RequestContext
 from penstock.api.aws.protocol.values import Request
 from penstock.api.aws.secrets.listing import matching, page_of_secrets, page_of_versions
@@ -25,197 +27,172 @@ _FUNCTION = re.compile(
 )
 
 
+_SECRET = "SecretId"
+_TOKEN = member("ClientRequestToken", default=None)
+_DESCRIPTION = member("Description", default=None)
+_KEY = member("KmsKeyId", default=None)
+
+
 def operations(service: SecretsService) -> OperationSet:
     """Return the operations that ``service`` answers."""
-    handlers = _Handlers(service)
     return OperationSet(
         service="secretsmanager",
         handlers={
-            "CreateSecret": handlers.create,
-            "DeleteSecret": handlers.delete,
-            "DescribeSecret": handlers.describe,
-            "GetSecretValue": handlers.get_value,
-            "ListSecretVersionIds": handlers.list_versions,
-            "ListSecrets": handlers.list,
-            "PutSecretValue": handlers.put_value,
-            "RestoreSecret": handlers.restore,
-            "TagResource": handlers.tag,
-            "UntagResource": handlers.untag,
-            "UpdateSecret": handlers.update,
-            "UpdateSecretVersionStage": handlers.move_stage,
-            "RotateSecret": handlers.rotate,
-            "CancelRotateSecret": handlers.cancel_rotation,
-            "GetRandomPassword": handlers.random_password,
-            "BatchGetSecretValue": handlers.batch_get,
+            "CreateSecret": call(
+                service.create,
+                account,
+                "Name",
+                value=_value,
+                tags=member("Tags", _tags, default={}),
+                answer=_with_version,
+                token=_TOKEN,
+                description=_DESCRIPTION,
+                kms_key_id=_KEY,
+            ),
+            "DeleteSecret": call(
+                service.delete,
+                account,
+                _SECRET,
+                recovery_days=member("RecoveryWindowInDays", default=None),
+                force=member("ForceDeleteWithoutRecovery", default=False),
+                answer=lambda deleted: dict(zip(("ARN", "Name", "DeletionDate"), deleted, strict=True)),
+            ),
+            "DescribeSecret": call(
+                service.describe,
+                account,
+                _SECRET,
+                answer=lambda secret: _details(secret) | {"VersionIdsToStages": _stages(secret)},
+            ),
+            "GetSecretValue": call(
+                service.value,
+                account,
+                _SECRET,
+                version_id=member("VersionId", default=None),
+                stage=member("VersionStage", default=None),
+                answer=lambda read: _read(*read),
+            ),
+            "ListSecretVersionIds": partial(_list_versions, service),
+            "ListSecrets": partial(_list, service),
+            "PutSecretValue": call(
+                service.put,
+                account,
+                _SECRET,
+                _required_value,
+                token=_TOKEN,
+                stages=member("VersionStages", default=()),
+                answer=_put,
+            ),
+            "RestoreSecret": call(service.restore, account, _SECRET, answer=_named),
+            "TagResource": call(service.tag, account, _SECRET, add=member("Tags", _tags)),
+            "UntagResource": call(service.tag, account, _SECRET, remove="TagKeys"),
+            "UpdateSecret": call(
+                service.update,
+                account,
+                _SECRET,
+                value=_value,
+                answer=_with_version,
+                token=_TOKEN,
+                description=_DESCRIPTION,
+                kms_key_id=_KEY,
+            ),
+            "UpdateSecretVersionStage": call(
+                service.move_stage,
+                account,
+                _SECRET,
+                "VersionStage",
+                remove_from=member("RemoveFromVersionId", default=None),
+                move_to=member("MoveToVersionId", default=None),
+                answer=_named,
+            ),
+            "RotateSecret": partial(_rotate, service),
+            "CancelRotateSecret": call(service.cancel_rotation, account, _SECRET, answer=_named),
+            "GetRandomPassword": _random_password,
+            "BatchGetSecretValue": partial(_batch_get, service),
             **policy_handlers(service),
         },
     )
 
 
-class _Handlers:
-    def __init__(self, service: SecretsService) -> None:
-        self._service = service
-
-    def create(self, request: Request, context: RequestContext) -> Response:
-        secret, version = self._service.create(
-            context.account,
-            request["Name"],
-            value=_value(request),
-            token=request.get("ClientRequestToken"),
-            description=request.get("Description"),
-            kms_key_id=request.get("KmsKeyId"),
-            tags=_tags(request.get("Tags", ())),
-        )
-        return _named(secret) | {"VersionId": version.id if version else None}
-
-    def get_value(self, request: Request, context: RequestContext) -> Response:
-        secret, version = self._service.value(
-            context.account, request["SecretId"], version_id=request.get("VersionId"), stage=request.get("VersionStage")
-        )
-        return _read(secret, version)
-
-    def batch_get(self, request: Request, context: RequestContext) -> Response:
-        """Return values of up to 20 secrets: the error of one secret is beside the others' values."""
-        named, filters = request.get("SecretIdList"), request.get("Filters")
-        if (named is None) == (filters is None):
-            raise InvalidSecretParameter("You must include Filters or SecretIdList, but not both.")
-        size, token = request.get("MaxResults"), None
-        if named is None:
+def _batch_get(service: SecretsService, request: Request, context: RequestContext) -> Response:
+    """Return values of up to 20 secrets: the error of one secret is beside the others' values."""
+    ids, filters = request.get("SecretIdList"), request.get("Filters")
+    if (ids is None) == (filters is None):
+        raise InvalidSecretParameter("You must include Filters or SecretIdList, but not both.")
+    size, token = request.get("MaxResults"), None
+    if ids is None:
+        if context.check_operation is not None:
+            context.check_operation("ListSecrets", {})
+        secrets = matching(service.list(context.account), filters or ())
+        page, token = page_of_secrets(secrets, token=request.get("NextToken"), size=size or _BATCH)
+        ids = [secret.arn for secret in page]
+    elif size is not None or request.get("NextToken") is not None:
+        raise InvalidSecretParameter("MaxResults and NextToken are only valid with Filters.")
+    values, errors = [], []
+    for secret_id in ids:
+        try:
             if context.check_operation is not None:
-                context.check_operation("ListSecrets", {})
-            page, token = page_of_secrets(
-                matching(self._service.list(context.account), filters or ()),
-                token=request.get("NextToken"),
-                size=size or _BATCH,
-            )
-            named = [secret.arn for secret in page]
-        elif size is not None or request.get("NextToken") is not None:
-            raise InvalidSecretParameter("MaxResults and NextToken are only valid with Filters.")
-        values, errors = [], []
-        for secret_id in named:
-            try:
-                if context.check_operation is not None:
-                    context.check_operation("GetSecretValue", {"SecretId": secret_id})
-                values.append(_read(*self._service.value(context.account, secret_id)))
-            except (AccessDenied, InvalidInput, NotFound) as error:
-                errors.append({"SecretId": secret_id, "ErrorCode": error.aws_code, "Message": str(error)})
-        return {"SecretValues": values, "Errors": errors, "NextToken": token}
+                context.check_operation("GetSecretValue", {"SecretId": secret_id})
+            values.append(_read(*service.value(context.account, secret_id)))
+        except (AccessDenied, InvalidInput, NotFound) as error:
+            errors.append({"SecretId": secret_id, "ErrorCode": error.aws_code, "Message": str(error)})
+    return {"SecretValues": values, "Errors": errors, "NextToken": token}
 
-    def move_stage(self, request: Request, context: RequestContext) -> Response:
-        secret = self._service.move_stage(
-            context.account,
-            request["SecretId"],
-            request["VersionStage"],
-            remove_from=request.get("RemoveFromVersionId"),
-            move_to=request.get("MoveToVersionId"),
+
+def _rotate(service: SecretsService, request: Request, context: RequestContext) -> Response:
+    function, now = request.get("RotationLambdaARN") or None, request.get("RotateImmediately", True)
+    if function is not None and _FUNCTION.fullmatch(function) is None:
+        raise InvalidSecretParameter(
+            f"'{function[:200]}' is not a function.",
+            remedy="Give an ARN such as arn:aws:lambda:REGION:ACCOUNT:function:NAME.",
         )
-        return _named(secret)
+    secret, version = service.rotate(
+        context.account,
+        request["SecretId"],
+        function=function,
+        token=request.get("ClientRequestToken"),
+        rules=_rules(request.get("RotationRules")),
+        now=now,
+    )
+    return _named(secret) | {"VersionId": version if now else None}
 
-    def rotate(self, request: Request, context: RequestContext) -> Response:
-        function = request.get("RotationLambdaARN") or None
-        if function is not None and _FUNCTION.fullmatch(function) is None:
-            raise InvalidSecretParameter(
-                f"'{function[:200]}' is not a function.",
-                remedy="Give an ARN such as arn:aws:lambda:REGION:ACCOUNT:function:NAME.",
-            )
-        secret, version = self._service.rotate(
-            context.account,
-            request["SecretId"],
-            function=function,
-            token=request.get("ClientRequestToken"),
-            rules=_rules(request.get("RotationRules")),
-            now=request.get("RotateImmediately", True),
-        )
-        return _named(secret) | {"VersionId": version if request.get("RotateImmediately", True) else None}
 
-    def cancel_rotation(self, request: Request, context: RequestContext) -> Response:
-        return _named(self._service.cancel_rotation(context.account, request["SecretId"]))
+def _random_password(request: Request, _context: RequestContext) -> Response:
+    rules = PasswordRules(
+        length=request.get("PasswordLength", 32),
+        excluded=request.get("ExcludeCharacters", ""),
+        lowercase=not request.get("ExcludeLowercase", False),
+        uppercase=not request.get("ExcludeUppercase", False),
+        numbers=not request.get("ExcludeNumbers", False),
+        punctuation=not request.get("ExcludePunctuation", False),
+        space=request.get("IncludeSpace", False),
+        item=request.get("RequireEachIncludedType", True),
+    )
+    return {"RandomPassword": random_password(rules)}
 
-    def random_password(self, request: Request, _context: RequestContext) -> Response:
-        rules = PasswordRules(
-            length=request.get("PasswordLength", 32),
-            excluded=request.get("ExcludeCharacters", ""),
-            lowercase=not request.get("ExcludeLowercase", False),
-            uppercase=not request.get("ExcludeUppercase", False),
-            numbers=not request.get("ExcludeNumbers", False),
-            punctuation=not request.get("ExcludePunctuation", False),
-            space=request.get("IncludeSpace", False),
-            item=request.get("RequireEachIncludedType", True),
-        )
-        return {"RandomPassword": random_password(rules)}
 
-    def put_value(self, request: Request, context: RequestContext) -> Response:
-        value = _value(request)
-        if value is None:
-            raise InvalidSecretRequest("You must provide either SecretString or SecretBinary.")
-        secret, version = self._service.put(
-            context.account,
-            request["SecretId"],
-            value,
-            token=request.get("ClientRequestToken"),
-            stages=request.get("VersionStages", ()),
-        )
-        return _named(secret) | {"VersionId": version.id, "VersionStages": sorted(version.stages)}
+def _list(service: SecretsService, request: Request, context: RequestContext) -> Response:
+    secrets = service.list(context.account, include_deleted=request.get("IncludePlannedDeletion", False))
+    page, token = page_of_secrets(
+        matching(secrets, request.get("Filters", ())),
+        token=request.get("NextToken"),
+        size=request.get("MaxResults", _PAGE),
+        sort_by=request.get("SortBy"),
+        order=request.get("SortOrder"),
+    )
+    entries = [_details(secret) | {"SecretVersionsToStages": _stages(secret)} for secret in page]
+    return {"SecretList": entries, "NextToken": token}
 
-    def update(self, request: Request, context: RequestContext) -> Response:
-        secret, version = self._service.update(
-            context.account,
-            request["SecretId"],
-            value=_value(request),
-            token=request.get("ClientRequestToken"),
-            description=request.get("Description"),
-            kms_key_id=request.get("KmsKeyId"),
-        )
-        return _named(secret) | {"VersionId": version.id if version else None}
 
-    def describe(self, request: Request, context: RequestContext) -> Response:
-        secret = self._service.describe(context.account, request["SecretId"])
-        return _details(secret) | {"VersionIdsToStages": _stages(secret)}
-
-    def list(self, request: Request, context: RequestContext) -> Response:
-        secrets = self._service.list(context.account, include_deleted=request.get("IncludePlannedDeletion", False))
-        page, token = page_of_secrets(
-            matching(secrets, request.get("Filters", ())),
-            token=request.get("NextToken"),
-            size=request.get("MaxResults", _PAGE),
-            sort_by=request.get("SortBy"),
-            order=request.get("SortOrder"),
-        )
-        entries = [_details(secret) | {"SecretVersionsToStages": _stages(secret)} for secret in page]
-        return {"SecretList": entries, "NextToken": token}
-
-    def list_versions(self, request: Request, context: RequestContext) -> Response:
-        secret = self._service.describe(context.account, request["SecretId"])
-        everyone = request.get("IncludeDeprecated", False)
-        shown = [version for version in secret.versions if version.stages or everyone]
-        versions = page_of_versions(secret, shown, token=request.get("NextToken"), size=request.get("MaxResults", _PAGE))
-        return _named(secret) | {
-            "Versions": [
-                {"VersionId": version.id, "VersionStages": sorted(version.stages), "CreatedDate": version.created}
-                for version in versions.items
-            ],
-            "NextToken": versions.next_token,
-        }
-
-    def delete(self, request: Request, context: RequestContext) -> Response:
-        arn, name, goes = self._service.delete(
-            context.account,
-            request["SecretId"],
-            recovery_days=request.get("RecoveryWindowInDays"),
-            force=request.get("ForceDeleteWithoutRecovery", False),
-        )
-        return {"ARN": arn, "Name": name, "DeletionDate": goes}
-
-    def restore(self, request: Request, context: RequestContext) -> Response:
-        return _named(self._service.restore(context.account, request["SecretId"]))
-
-    def tag(self, request: Request, context: RequestContext) -> Response:
-        self._service.tag(context.account, request["SecretId"], add=_tags(request["Tags"]))
-        return {}
-
-    def untag(self, request: Request, context: RequestContext) -> Response:
-        self._service.tag(context.account, request["SecretId"], remove=request["TagKeys"])
-        return {}
+def _list_versions(service: SecretsService, request: Request, context: RequestContext) -> Response:
+    secret = service.describe(context.account, request["SecretId"])
+    deprecated = request.get("IncludeDeprecated", False)
+    shown = [version for version in secret.versions if version.stages or deprecated]
+    page = page_of_versions(secret, shown, token=request.get("NextToken"), size=request.get("MaxResults", _PAGE))
+    versions = [
+        {"VersionId": version.id, "VersionStages": sorted(version.stages), "CreatedDate": version.created}
+        for version in page.items
+    ]
+    return _named(secret) | {"Versions": versions, "NextToken": page.next_token}
 
 
 def _rules(rules: Request | None) -> Request | None:
@@ -224,7 +201,14 @@ def _rules(rules: Request | None) -> Request | None:
     return {name: rules[name] for name in ("AutomaticallyAfterDays", "ScheduleExpression", "Duration") if name in rules}
 
 
-def _value(request: Request) -> SecretValue | None:
+def _required_value(request: Request, context: RequestContext) -> SecretValue:
+    value = _value(request, context)
+    if value is None:
+        raise InvalidSecretRequest("You must provide either SecretString or SecretBinary.")
+    return value
+
+
+def _value(request: Request, _context: RequestContext) -> SecretValue | None:
     text, binary = request.get("SecretString"), request.get("SecretBinary")
     if text is not None and binary is not None:
         raise InvalidSecretParameter(
@@ -258,6 +242,15 @@ def _read(secret: Secret, version: SecretVersion) -> Response:
         "VersionStages": sorted(version.stages),
         "CreatedDate": version.created,
     }
+
+
+def _with_version(changed: tuple[Secret, SecretVersion | None]) -> Response:
+    secret, version = changed
+    return _named(secret) | {"VersionId": version.id if version else None}
+
+
+def _put(changed: tuple[Secret, SecretVersion]) -> Response:
+    return _with_version(changed) | {"VersionStages": sorted(changed[1].stages)}
 
 
 def _named(secret: Secret) -> Response:
