@@ -53,9 +53,9 @@ class RequestContextKeys:
         if key.startswith(_TAG):
             tag = key.removeprefix(_TAG)
             return next((value for name, value in self._tags.items() if name.lower() == tag), None)
-        key_type = _KNOWN.get(key)
-        if key_type is not None:
-            return key_type(self._caller, self._origin)
+        value_of = _KNOWN.get(key)
+        if value_of is not None:
+            return value_of(self._caller, self._origin)
         return self._account if key == "aws:resourceaccount" else self._extra.get(key)
 
 

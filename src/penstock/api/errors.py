@@ -10,9 +10,14 @@
     └── Overloaded            more bytes in flight than the server accepts   503
 """
 
-from penstock.errors import InvalidInput, LimitExceeded
+import logging
 
-__all__ = ["Overloaded", "RequestTooLarge", "Throttled", "UnreadableRequest"]
+from penstock.access.audit.log import AuditUnavailable
+from penstock.errors import InvalidInput, LimitExceeded, PenstockError
+
+__all__ = ["Overloaded", "RequestTooLarge", "Throttled", "UnreadableRequest", "logged_message"]
+
+_log = logging.getLogger("penstock.server")
 
 
 class UnreadableRequest(InvalidInput):
@@ -39,3 +44,13 @@ class Overloaded(LimitExceeded):
 
     aws_code = "ServiceUnavailableException"
     http_status = 503
+
+
+def logged_message(error: BaseException, status: int, request_id: str) -> str:
+    """Return what the client is told of ``error``; the log has the details of the server's own errors."""
+    if not isinstance(error, PenstockError):
+        _log.error("request %s failed", request_id, exc_info=error)
+        return f"The server failed on request {request_id}. Its log has the details."
+    if status >= 500 and not isinstance(error, Overloaded | AuditUnavailable):
+        _log.error("request %s failed: %s", request_id, error, exc_info=error)
+    return str(error)

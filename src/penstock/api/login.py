@@ -5,6 +5,8 @@ import hmac
 import string
 from typing import NamedTuple, Protocol
 
+from starlette.types import Scope
+
 from penstock.access.authenticate import Authenticator
 from penstock.access.errors import InvalidSignature
 from penstock.access.keys import AccessKey
@@ -14,8 +16,9 @@ from penstock.access.sigv4 import Claim, SignedRequest, read_claim
 from penstock.api.limits import SMALL_BODY, Limits
 from penstock.api.workers import Workers
 from penstock.errors import AccessDenied
+from penstock.settings.addresses import is_loopback
 
-__all__ = ["Login", "PresentedKey", "SignedService", "named_key", "named_service"]
+__all__ = ["Login", "PresentedKey", "SignedService", "is_private", "named_key", "named_service"]
 
 _HASH_HEADER = "x-amz-content-sha256"
 _HEX = frozenset(string.hexdigits)
@@ -108,6 +111,12 @@ class Login:
 
 def _digest(body: bytes) -> str:
     return hashlib.sha256(body).hexdigest()
+
+
+def is_private(scope: Scope) -> bool:
+    """Return whether nobody else on the network can read a connection: it has TLS, or does not leave this machine."""
+    server = scope.get("server")
+    return scope.get("scheme") == "https" or not server or server[1] is None or is_loopback(server[0])
 
 
 def named_key(head: SignedRequest) -> str:

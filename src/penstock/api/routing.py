@@ -1,9 +1,13 @@
 """Paths of requests and the routes that answer them, for the APIs whose operations are paths."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Generic, Protocol, TypeVar
 
-__all__ = ["RoutePath", "RouteTable"]
+from penstock.errors import PenstockError
+
+__all__ = ["RoutePath", "RouteTable", "split_path"]
+
+_MAX_PART = 1_024
 
 
 class RoutePath(Protocol):
@@ -43,6 +47,21 @@ class RouteTable(Generic[R]):
             if parts is not None:
                 return methods, parts
         return None
+
+
+def split_path(
+    path: str, decode: Callable[[str], str], *, most: int, invalid: Callable[[str], PenstockError], root: str = ""
+) -> Sequence[str]:
+    """Return the decoded parts of a path of up to ``most`` characters below ``root``; raise ``invalid`` with the reason."""
+    if len(path) > most:
+        raise invalid(f"The path has {len(path)} characters; {most} are read.")
+    try:
+        segments = [decode(part) for part in path.removeprefix(root).strip("/").split("/")]
+    except UnicodeDecodeError:
+        raise invalid("The path is not UTF-8.") from None
+    if any(len(segment) > _MAX_PART for segment in segments):
+        raise invalid(f"A part of the path has more than {_MAX_PART} characters.")
+    return [] if segments == [""] else segments
 
 
 def _match(pattern: Sequence[str], segments: Sequence[str]) -> dict[str, str] | None:

@@ -76,10 +76,10 @@ class Applier:
 
     def apply(self, tables: Sequence[FoundTable], targets: Sequence[str]) -> None:
         """Update the catalog from ``tables``; ``targets`` are the crawled locations."""
-        known = self._tables()
+        stored_tables = self._tables()
         for table in tables:
             self._check()
-            self._apply_table(table, known)
+            self._apply_table(table, stored_tables)
         locations = {table.location for table in tables}
 
         def is_gone(table: Table) -> bool:
@@ -90,11 +90,11 @@ class Applier:
 
     def describe(self, tables: Sequence[DescribedTable], scopes: Sequence[Scope]) -> None:
         """Update the catalog from tables whose own systems describe them; ``scopes`` are where those are."""
-        known = self._tables()
+        stored_tables = self._tables()
         for described in tables:
             self._check()
-            table = self._attempts(known, partial(self._define, described, known))
-            known[table.name] = table
+            table = self._attempts(stored_tables, partial(self._define, described, stored_tables))
+            stored_tables[table.name] = table
         places = {(_place(described_table.place), described_table.connection) for described_table in tables}
 
         def is_gone(table: Table) -> bool:
@@ -103,17 +103,17 @@ class Applier:
 
         self._missing_tables(is_gone)
 
-    def _define(self, described: DescribedTable, known: Mapping[str, Table]) -> Table:
+    def _define(self, described: DescribedTable, stored_tables: Mapping[str, Table]) -> Table:
         at = (_place(described.place), described.connection)
-        current = next((item for item in known.values() if (_location(item), item.parameters.get(_CONNECTION)) == at), None)
+        current = next(
+            (table for table in stored_tables.values() if (_location(table), table.parameters.get(_CONNECTION)) == at), None
+        )
         if current is None:
-            name = table_name(described.name, self._crawler.table_prefix, known)
-            wanted = described.define(name, None)
-            wanted = replace(
-                wanted, parameters={**wanted.parameters, MADE_BY: self._crawler.name}, last_access_time=self._now
-            )
-            self._check_operation("CreateTable", name, wanted)
-            table = self._catalog.create_table(self._database, wanted)
+            name = table_name(described.name, self._crawler.table_prefix, stored_tables)
+            new = described.define(name, None)
+            new = replace(new, parameters={**new.parameters, MADE_BY: self._crawler.name}, last_access_time=self._now)
+            self._check_operation("CreateTable", name, new)
+            table = self._catalog.create_table(self._database, new)
             self._changed("ADD", table.name)
             return table
         if not self._owns(current):
@@ -122,24 +122,22 @@ class Applier:
         return self._redefine(described, current)
 
     def _redefine(self, described: DescribedTable, current: Table) -> Table:
-        wanted = described.define(current.name, current)
+        new = described.define(current.name, current)
         if self._settings.merges:
-            names = {column.name for column in wanted.storage.columns}
+            names = {column.name for column in new.storage.columns}
             other_columns = [column for column in current.storage.columns if column.name not in names]
-            wanted = replace(wanted, storage=replace(wanted.storage, columns=(*wanted.storage.columns, *other_columns)))
-        wanted = replace(
-            wanted, parameters={key: parameter for key, parameter in wanted.parameters.items() if key != _DEPRECATED}
-        )
+            new = replace(new, storage=replace(new.storage, columns=(*new.storage.columns, *other_columns)))
+        new = replace(new, parameters={key: parameter for key, parameter in new.parameters.items() if key != _DEPRECATED})
         before = TableInput.of(current)
-        changed = _schema(wanted) != _schema(before)
+        changed = _schema(new) != _schema(before)
         if self._crawler.policy.update == "LOG":
             if changed:
                 self._problems.add(f"Table {current.name} has changed, and the policy is to leave it as it is (LOG).")
             return current
-        if not changed and dict(wanted.parameters) == dict(before.parameters):
+        if not changed and dict(new.parameters) == dict(before.parameters):
             return current
-        self._check_operation("UpdateTable", current.name, wanted)
-        table = self._catalog.update_table(self._database, wanted, version=current.version_id, skip_archive=not changed)
+        self._check_operation("UpdateTable", current.name, new)
+        table = self._catalog.update_table(self._database, new, version=current.version_id, skip_archive=not changed)
         if changed:
             self._changed("UPDATE", table.name)
         return table
@@ -155,19 +153,19 @@ class Applier:
             return {}
         return {table.name: table for table in tables if self._only is None or table.name in self._only}
 
-    def _apply_table(self, inferred: FoundTable, known: dict[str, Table]) -> None:
-        table = self._write_table(inferred, known)
-        known[table.name] = table
+    def _apply_table(self, inferred: FoundTable, stored_tables: dict[str, Table]) -> None:
+        table = self._write_table(inferred, stored_tables)
+        stored_tables[table.name] = table
         self._partitions(inferred, table)
 
-    def _write_table(self, inferred: FoundTable, known: dict[str, Table]) -> Table:
+    def _write_table(self, inferred: FoundTable, stored_tables: dict[str, Table]) -> Table:
         def write() -> Table:
-            current = next((table for table in known.values() if _location(table) == inferred.location), None)
-            return self._create(inferred, known) if current is None else self._update(inferred, current)
+            current = next((table for table in stored_tables.values() if _location(table) == inferred.location), None)
+            return self._create(inferred, stored_tables) if current is None else self._update(inferred, current)
 
-        return self._attempts(known, write)
+        return self._attempts(stored_tables, write)
 
-    def _attempts(self, known: dict[str, Table], write: Callable[[], Table]) -> Table:
+    def _attempts(self, stored_tables: dict[str, Table], write: Callable[[], Table]) -> Table:
         """Create or update a table by ``write``; after a concurrent change, read the tables again and retry a few times."""
         for attempt in range(_ATTEMPTS):
             try:
@@ -175,14 +173,14 @@ class Applier:
             except (StaleTable, AlreadyExists):
                 if attempt == _ATTEMPTS - 1:
                     raise
-                known.clear()
-                known.update(self._tables())
+                stored_tables.clear()
+                stored_tables.update(self._tables())
         raise AssertionError("unreachable")
 
-    def _create(self, inferred: FoundTable, known: Mapping[str, Table]) -> Table:
+    def _create(self, inferred: FoundTable, stored_tables: Mapping[str, Table]) -> Table:
         assert self._only is None, "targets of the catalog exist"
-        wanted = TableInput(
-            name=table_name(inferred.location, self._crawler.table_prefix, known),
+        new = TableInput(
+            name=table_name(inferred.location, self._crawler.table_prefix, stored_tables),
             owner="owner",
             table_type="EXTERNAL_TABLE",
             storage=_storage(inferred, self._parameters(inferred)),
@@ -190,8 +188,8 @@ class Applier:
             parameters={**self._parameters(inferred), "EXTERNAL": "TRUE"},
             last_access_time=self._now,
         )
-        self._check_operation("CreateTable", wanted.name, wanted)
-        table = self._catalog.create_table(self._database, wanted)
+        self._check_operation("CreateTable", new.name, new)
+        table = self._catalog.create_table(self._database, new)
         self._changed("ADD", table.name)
         return table
 
@@ -211,15 +209,15 @@ class Applier:
             parameters.update(self._parameters(inferred))
         if not changed and parameters == dict(current.parameters):
             return current
-        wanted = replace(
+        new = replace(
             TableInput.of(current),
             storage=replace(current.storage, columns=tuple(columns)),
             partition_keys=tuple(keys),
             parameters=parameters,
         )
-        self._check_operation("UpdateTable", current.name, wanted)
+        self._check_operation("UpdateTable", current.name, new)
         # New statistics alone do not make a new version of the table.
-        table = self._catalog.update_table(self._database, wanted, version=current.version_id, skip_archive=not changed)
+        table = self._catalog.update_table(self._database, new, version=current.version_id, skip_archive=not changed)
         if changed:
             self._changed("UPDATE", table.name)
         return table
@@ -255,11 +253,9 @@ class Applier:
         for start in range(0, len(fresh), _BATCH):
             self._check()
             self._check_operation("BatchCreatePartition", table.name)
-            wanted = [
-                self._partition(table, values, inferred.partitions[values]) for values in fresh[start : start + _BATCH]
-            ]
-            failed = self._catalog.create_partitions(self._database, table.name, wanted)
-            self._count(partitions_added=len(wanted) - len(failed))
+            batch = [self._partition(table, values, inferred.partitions[values]) for values in fresh[start : start + _BATCH]]
+            failed = self._catalog.create_partitions(self._database, table.name, batch)
+            self._count(partitions_added=len(batch) - len(failed))
             self._tell("BatchCreatePartition", table.name)
             for values, error in failed:
                 if not isinstance(error, AlreadyExists):
@@ -282,11 +278,11 @@ class Applier:
 
     def _inherit(self, present: Sequence[Partition], table: Table) -> Sequence[Partition]:
         """Set the table's current formats and columns on its partitions."""
-        wanted = [
+        inherited = [
             replace(partition, storage=replace(table.storage, location=partition.storage.location)) for partition in present
         ]
-        self._rewrite([partition for partition, old in zip(wanted, present, strict=True) if partition != old])
-        return wanted
+        self._rewrite([partition for partition, old in zip(inherited, present, strict=True) if partition != old])
+        return inherited
 
     def _back_again(self, present: Sequence[Partition]) -> None:
         back = [partition for partition in present if _DEPRECATED in partition.parameters]
@@ -323,8 +319,8 @@ class Applier:
             self._check()
             batch = partitions[start : start + _BATCH]
             self._check_operation("BatchUpdatePartition", batch[0].table)
-            wanted = [(partition.values, PartitionInput.of(partition)) for partition in batch]
-            for values, error in self._catalog.update_partitions(self._database, batch[0].table, wanted):
+            replacements = [(partition.values, PartitionInput.of(partition)) for partition in batch]
+            for values, error in self._catalog.update_partitions(self._database, batch[0].table, replacements):
                 self._problems.add(f"Partition {list(values)} of table {batch[0].table} is not changed: {error.message}")
 
     def _missing_tables(self, is_gone: Callable[[Table], bool]) -> None:
@@ -340,16 +336,16 @@ class Applier:
                 self._changed("DELETE", table.name)
             elif _DEPRECATED not in table.parameters:
                 self._check_operation("UpdateTable", table.name)
-                wanted = replace(TableInput.of(table), parameters={**table.parameters, _DEPRECATED: self._stamp()})
-                self._catalog.update_table(self._database, wanted, version=table.version_id)
+                deprecated = replace(TableInput.of(table), parameters={**table.parameters, _DEPRECATED: self._stamp()})
+                self._catalog.update_table(self._database, deprecated, version=table.version_id)
                 self._changed("UPDATE", table.name)
 
-    def _check_operation(self, operation: str, table: str, wanted: TableInput | None = None) -> None:
-        """Raise if an operation on a table is denied; ``wanted`` is what the table is to be, for where it points to."""
+    def _check_operation(self, operation: str, table: str, new: TableInput | None = None) -> None:
+        """Raise if an operation on a table is denied; ``new`` is what the table is to be, for where it points to."""
         request: dict[str, Any] = {"DatabaseName": self._database, "Name": table}
-        if wanted is not None:
-            storage = {"Location": wanted.storage.location}
-            request["TableInput"] = {"Name": table, "StorageDescriptor": storage, "Parameters": dict(wanted.parameters)}
+        if new is not None:
+            storage = {"Location": new.storage.location}
+            request["TableInput"] = {"Name": table, "StorageDescriptor": storage, "Parameters": dict(new.parameters)}
         self._access.check(operation, request)
 
     def _owns(self, table: Table) -> bool:
@@ -413,12 +409,12 @@ def _place(location: str) -> str:
     return location.rstrip("/") + "/"
 
 
-def _schema(wanted: TableInput) -> tuple[object, ...]:
+def _schema(table: TableInput) -> tuple[object, ...]:
     columns = [
         (column.name, column.type, column.comment, tuple(sorted(column.parameters.items())))
-        for column in wanted.storage.columns
+        for column in table.storage.columns
     ]
-    return columns, [(key.name, key.type) for key in wanted.partition_keys]
+    return columns, [(key.name, key.type) for key in table.partition_keys]
 
 
 def _typed(keys: Sequence[Column]) -> Sequence[Column]:

@@ -63,7 +63,7 @@ class Configuration:
         settings = dict(_settings("", document))
         for name, value in settings.items():
             number = type(value) is int and value in _NUMBERS.get(name, ())
-            if not number and (type(value), value) not in [(type(item), item) for item in _SERVED.get(name, ())]:
+            if not number and (type(value), value) not in [(type(served), served) for served in _SERVED.get(name, ())]:
                 shown = f"{name} = {json.dumps(value)}"[:_MAX_SHOWN]
                 raise InvalidInput(
                     f"The setting {shown} of a crawler's Configuration is not supported by Penstock.",

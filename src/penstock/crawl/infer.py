@@ -126,27 +126,27 @@ def merge_columns(parts: Iterable[tuple[str, Sequence[Column]]], problems: Probl
     origins: dict[str, str] = {}
     for origin, columns in parts:
         for column in columns:
-            known = merged.get(column.name)
-            if known is None:
+            earlier = merged.get(column.name)
+            if earlier is None:
                 merged[column.name] = column
                 origins[column.name] = origin
-            elif known.type != column.type:
-                wider = widen(known.type or "", column.type or "")
+            elif earlier.type != column.type:
+                wider = widen(earlier.type or "", column.type or "")
                 if wider is None:
                     problems.add(
-                        f"Column {column.name} is {known.type} in {origins[column.name]} and {column.type} in {origin}: "
-                        f"{known.type} is kept."
+                        f"Column {column.name} is {earlier.type} in {origins[column.name]} and {column.type} in {origin}: "
+                        f"{earlier.type} is kept."
                     )
                 else:
-                    merged[column.name] = replace(known, type=wider)
+                    merged[column.name] = replace(earlier, type=wider)
     return tuple(merged.values())
 
 
-def table_name(location: str, prefix: str, taken: Iterable[str]) -> str:
+def table_name(location: str, prefix: str, existing: Iterable[str]) -> str:
     """Return Glue's name for the table at ``location``: the folder's in lower case, with a hash if it is taken."""
     folder = location.rstrip("/").rpartition("/")[2]
     name = re.sub(r"[^a-z0-9_]", "_", f"{prefix}{folder}".lower())[:_MAX_NAME]
-    if name not in set(taken):
+    if name not in set(existing):
         return name
     digest = hashlib.md5(location.encode(), usedforsecurity=False).hexdigest()
     return f"{name[: _MAX_NAME - len(digest) - 1]}_{digest}"
@@ -166,9 +166,9 @@ def _place(target: str, file: SeenFile) -> tuple[str, _Placed] | None:
 
 
 def _table(location: str, placed: Sequence[_Placed], problems: Problems) -> FoundTable:
-    layouts = Counter(item.keys for item in placed)
+    layouts = Counter(place.keys for place in placed)
     keys = max(layouts, key=lambda layout: (layouts[layout], layout))
-    same_keys = [item for item in placed if item.keys == keys]
+    same_keys = [place for place in placed if place.keys == keys]
     for layout, count in layouts.items():
         if layout != keys:
             problems.add(
@@ -176,8 +176,8 @@ def _table(location: str, placed: Sequence[_Placed], problems: Problems) -> Foun
                 f"most of the table's have ({', '.join(keys)})."
             )
     fitting, file_format = _of_one_format(location, same_keys, problems)
-    columns = merge_columns(_distinct_columns([item.file for item in fitting]), problems)
-    partitions = {item.values: item.folder for item in fitting} if keys else {}
+    columns = merge_columns(_distinct_columns([place.file for place in fitting]), problems)
+    partitions = {place.values: place.folder for place in fitting} if keys else {}
     return FoundTable(
         location=location,
         columns=tuple(column for column in columns if column.name not in keys),
@@ -185,8 +185,8 @@ def _table(location: str, placed: Sequence[_Placed], problems: Problems) -> Foun
         format=file_format,
         partitions=partitions,
         files=len(fitting),
-        rows=sum(item.file.rows for item in fitting),
-        size=sum(item.file.size for item in fitting),
+        rows=sum(place.file.rows for place in fitting),
+        size=sum(place.file.size for place in fitting),
     )
 
 
@@ -195,7 +195,7 @@ def _of_one_format(location: str, placed: Sequence[_Placed], problems: Problems)
 
     Files of one format may differ in the parameters of their table, such as fields: the first file's are used.
     """
-    counts = Counter(_format_name(item.file) for item in placed)
+    counts = Counter(_format_name(place.file) for place in placed)
     most = max(counts, key=lambda format_name: (counts[format_name], format_name))
     for format_name, count in sorted(counts.items()):
         if format_name != most:
@@ -203,8 +203,8 @@ def _of_one_format(location: str, placed: Sequence[_Placed], problems: Problems)
                 f"{count} files below {location} are skipped: they are {' '.join(format_name)}, most of the table's are "
                 f"{' '.join(most)}."
             )
-    same_format = [item for item in placed if _format_name(item.file) == most]
-    oldest = min(same_format, key=lambda item: (item.file.modified, item.file.uri)).file.format
+    same_format = [place for place in placed if _format_name(place.file) == most]
+    oldest = min(same_format, key=lambda place: (place.file.modified, place.file.uri)).file.format
     return same_format, oldest
 
 
@@ -232,13 +232,13 @@ def _key_type(index: int, partitions: Iterable[tuple[str, ...]]) -> str | None:
 
 def _distinct_columns(files: Sequence[SeenFile]) -> Iterable[tuple[str, Sequence[Column]]]:
     """Yield each list of columns once, oldest file first, so that a column keeps its place if later files add others."""
-    known: set[tuple[tuple[str, str | None], ...]] = set()
+    layouts: set[tuple[tuple[str, str | None], ...]] = set()
     shared: set[int] = set()
     for file in sorted(files, key=lambda seen_file: (seen_file.modified, seen_file.uri)):
         if id(file.columns) in shared:
             continue
         shared.add(id(file.columns))
         shape = tuple((column.name, column.type) for column in file.columns)
-        if shape not in known:
-            known.add(shape)
+        if shape not in layouts:
+            layouts.add(shape)
             yield file.uri, file.columns

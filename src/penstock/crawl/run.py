@@ -211,13 +211,13 @@ def _folder_of(uri: str) -> str:
     return uri.rpartition("/")[0]
 
 
-def _is_new(seen: SeenFile | None) -> bool:
+def _is_new(previous: SeenFile | None) -> bool:
     # A file that was not read completely counts as new.
-    return seen is None or seen.modified < 0
+    return previous is None or previous.modified < 0
 
 
-def _is_known(file: LakeFile, seen: SeenFile | None) -> bool:
-    return seen is not None and (seen.size, seen.modified) == (file.size, file.modified)
+def _is_known(file: LakeFile, previous: SeenFile | None) -> bool:
+    return previous is not None and (previous.size, previous.modified) == (file.size, file.modified)
 
 
 def _read(
@@ -228,7 +228,7 @@ def _read(
     with ThreadPoolExecutor(_READERS, thread_name_prefix="crawl-footer") as pool:
         for batch in _batches(files.items()):
             check()
-            inspected = pool.map(lambda item: _inspect(item[0], item[1], custom), batch)
+            inspected = pool.map(lambda pair: _inspect(pair[0], pair[1], custom), batch)
             yield [replace(file, columns=_share(shared, file.columns)) for file in inspected if file is not None]
 
 

@@ -14,19 +14,20 @@ from penstock.bounded_json import count_marks
 from penstock.errors import InvalidInput
 from penstock.jobs.errors import BookmarkMoved, EntryNotFound
 from penstock.jobs.model import JOBS, RUNS
+from penstock.jobs.named import AccountEntry
 from penstock.jobs.store import JobStore, Kind
 
 __all__ = ["BOOKMARKS", "MAX_DOCUMENT", "Bookmark", "BookmarkService", "check_document"]
 
 MAX_DOCUMENT = 4_000_000
-_MAX_VALUES = 500_000
 """Characters of a document."""
+_MAX_VALUES = 500_000
 _KEPT = 20
 """How many runs back a bookmark can be rewound."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bookmark:
+class Bookmark(AccountEntry):
     """The bookmark of a job.
 
     ``version`` counts the commits and resets, ``run`` the runs that committed; ``document`` is JSON, empty if nothing was
@@ -46,21 +47,6 @@ class Bookmark:
     def key(self) -> str:
         """The job's name."""
         return self.job
-
-    @property
-    def scope(self) -> str:
-        """Bookmarks belong to the account."""
-        return ""
-
-    @property
-    def rank(self) -> str:
-        """By job."""
-        return self.job
-
-    @property
-    def active(self) -> bool:
-        """Always False: nothing is left to do for a bookmark."""
-        return False
 
 
 BOOKMARKS = Kind("bookmark", Bookmark)
@@ -97,17 +83,17 @@ class BookmarkService:
             if stored.version != version:
                 raise BookmarkMoved(job, version, stored.version)
             # A run commits several times: only its last document can be returned to.
-            kept = [item for item in stored.history if item[0] != run_id]
-            known = run_id == stored.run_id
+            history = [entry for entry in stored.history if entry[0] != run_id]
+            is_same_run = run_id == stored.run_id
             return replace(
                 stored,
                 version=version + 1,
-                run=stored.run if known else stored.run + 1,
+                run=stored.run if is_same_run else stored.run + 1,
                 attempt=attempt,
                 run_id=run_id,
-                previous_run_id=stored.previous_run_id if known else stored.run_id,
+                previous_run_id=stored.previous_run_id if is_same_run else stored.run_id,
                 document=document,
-                history=(*kept, (run_id, document))[-_KEPT:],
+                history=(*history, (run_id, document))[-_KEPT:],
             )
 
         return self._change(job, change)
@@ -121,9 +107,9 @@ class BookmarkService:
             if run_id is None:
                 return Bookmark(job=job, version=stored.version + 1)
             document = _committed(stored, run_id)
-            names = [item[0] for item in stored.history]
-            kept = stored.history[: names.index(run_id) + 1]
-            return replace(stored, version=stored.version + 1, run_id=run_id, document=document, history=tuple(kept))
+            names = [entry[0] for entry in stored.history]
+            history = stored.history[: names.index(run_id) + 1]
+            return replace(stored, version=stored.version + 1, run_id=run_id, document=document, history=tuple(history))
 
         return self._change(job, change)
 

@@ -45,11 +45,11 @@ class PythonModules:
 
 def parse_modules(text: str) -> PythonModules:
     """Return the modules in the value of :data:`MODULES`; raise :class:`InvalidInput` for what is neither kind."""
-    named = [*dict.fromkeys(part.strip() for part in text.split(",") if part.strip())]
-    if len(named) > _MOST:
-        raise InvalidInput(f"{MODULES} has {len(named)} modules, and can have {_MOST}.")
-    wheels = [item for item in named if "://" in item]
-    requirements = [item for item in named if "://" not in item]
+    entries = [*dict.fromkeys(part.strip() for part in text.split(",") if part.strip())]
+    if len(entries) > _MOST:
+        raise InvalidInput(f"{MODULES} has {len(entries)} modules, and can have {_MOST}.")
+    wheels = [entry for entry in entries if "://" in entry]
+    requirements = [entry for entry in entries if "://" not in entry]
     for requirement in requirements:
         if not _REQUIREMENT.fullmatch(requirement):
             raise InvalidInput(

@@ -1,5 +1,6 @@
-"""What entries of an account that have a name share: jobs, triggers, workflows, security configurations."""
+"""What entries of an account share: jobs, triggers, workflows, security configurations, sessions, bookmarks."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
@@ -9,19 +10,18 @@ from penstock.jobs.store import JobStore, Kind
 from penstock.paging import Page, page
 from penstock.tags import changed_tags, check_tags
 
-__all__ = ["NamedEntries", "NamedEntry", "TaggedEntries", "TaggedEntry"]
+__all__ = ["AccountEntries", "AccountEntry", "NamedEntry", "Tagged", "TaggedEntries", "TaggedEntry"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NamedEntry:
-    """:class:`penstock.jobs.store.Entry` by its name, which is never active."""
+class AccountEntry(ABC):
+    """:class:`penstock.jobs.store.Entry` that belongs to the account, in the order of its key, and is never active."""
 
-    name: str
+    __slots__ = ()
 
     @property
+    @abstractmethod
     def key(self) -> str:
-        """The name."""
-        return self.name
+        """What it is found by."""
 
     @property
     def scope(self) -> str:
@@ -30,8 +30,8 @@ class NamedEntry:
 
     @property
     def rank(self) -> str:
-        """By name."""
-        return self.name
+        """By key."""
+        return self.key
 
     @property
     def active(self) -> bool:
@@ -40,62 +40,86 @@ class NamedEntry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TaggedEntry(NamedEntry):
-    """A named entry with tags."""
+class NamedEntry(AccountEntry):
+    """An entry by its name."""
+
+    name: str
+
+    @property
+    def key(self) -> str:
+        """The name."""
+        return self.name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tagged(AccountEntry):
+    """An entry with tags."""
 
     tags: Mapping[str, str] = field(default_factory=dict)
 
 
-N = TypeVar("N", bound=NamedEntry)
-T = TypeVar("T", bound=TaggedEntry)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaggedEntry(Tagged):
+    """A named entry with tags."""
+
+    name: str
+
+    @property
+    def key(self) -> str:
+        """The name."""
+        return self.name
 
 
-class NamedEntries(Generic[N]):
+N = TypeVar("N", bound=AccountEntry)
+T = TypeVar("T", bound=Tagged)
+
+
+class AccountEntries(Generic[N]):
     """The entries of one kind; ``noun`` is what messages call one of them, ``quota`` how many an account may have.
 
     Source of the quotas: AWS General Reference, "AWS Glue endpoints and quotas".
     """
 
-    def __init__(self, store: JobStore, kind: Kind[N], noun: str, *, quota: int) -> None:
+    def __init__(self, store: JobStore, kind: Kind[N], noun: str, *, quota: int | None = None) -> None:
         self._store = store
         self._kind = kind
         self._noun = noun
         self._quota = quota
 
-    def get(self, name: str) -> N:
+    def get(self, key: str) -> N:
         """Return one entry. Raises :class:`EntryNotFound`."""
-        entry = self._store.get(self._kind, name)
+        entry = self._store.get(self._kind, key)
         if entry is None:
-            raise EntryNotFound(self._noun, name)
+            raise EntryNotFound(self._noun, key)
         return entry
 
     def page(self, *, limit: int, token: str | None = None) -> Page[N]:
-        """Return up to ``limit`` entries by name."""
+        """Return up to ``limit`` entries by key."""
 
         def read(after: str | None, count: int) -> Sequence[N]:
             return self._store.list(self._kind, "", after=after, limit=count)
 
-        return page(f"{self._noun}s", token, limit, read, lambda named_entry: named_entry.name, kind=str)
+        return page(f"{self._noun}s", token, limit, read, lambda entry: entry.key, kind=str)
 
     def _add(self, entry: N) -> None:
         if not self._store.add(self._kind, entry, limit=self._quota):
-            raise EntryExists(self._noun, entry.name)
+            raise EntryExists(self._noun, entry.key)
 
-    def _change(self, name: str, change: Callable[[N], N]) -> N:
-        changed = self._store.change(self._kind, name, change)
+    def _change(self, key: str, change: Callable[[N], N]) -> N:
+        changed = self._store.change(self._kind, key, change)
         if changed is None:
-            raise EntryNotFound(self._noun, name)
+            raise EntryNotFound(self._noun, key)
         return changed
 
 
-class TaggedEntries(NamedEntries[T]):
-    """Named entries with tags."""
+class TaggedEntries(AccountEntries[T]):
+    """Entries with tags."""
 
-    def tags(self, name: str) -> Mapping[str, str]:
+    def tags(self, key: str) -> Mapping[str, str]:
         """Return an entry's tags. Raises :class:`EntryNotFound`."""
-        return self.get(name).tags
+        return self.get(key).tags
 
-    def change_tags(self, name: str, *, add: Mapping[str, str] | None = None, remove: Sequence[str] = ()) -> None:
+    def change_tags(self, key: str, *, add: Mapping[str, str] | None = None, remove: Sequence[str] = ()) -> None:
         """Add or replace tags, then remove some. Raises :class:`EntryNotFound`, :class:`LimitExceeded`."""
         check_tags(add or {})
-        self._change(name, lambda entry: replace(entry, tags=changed_tags(entry.tags, add or {}, remove)))
+        self._change(key, lambda entry: replace(entry, tags=changed_tags(entry.tags, add or {}, remove)))

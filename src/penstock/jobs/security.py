@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from penstock.jobs.errors import EntryNotFound, SettingNotServed
-from penstock.jobs.named import NamedEntries, NamedEntry
+from penstock.jobs.named import AccountEntries, NamedEntry
 from penstock.jobs.store import JobStore, Kind
 
 __all__ = ["SECURITY", "SecurityConfiguration", "SecurityService"]
@@ -35,7 +35,7 @@ class SecurityConfiguration(NamedEntry):
 SECURITY = Kind("security", SecurityConfiguration)
 
 
-class SecurityService(NamedEntries[SecurityConfiguration]):
+class SecurityService(AccountEntries[SecurityConfiguration]):
     """The security configurations of an account."""
 
     def __init__(self, store: JobStore, *, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
@@ -49,9 +49,9 @@ class SecurityService(NamedEntries[SecurityConfiguration]):
             for setting in (settings,) if isinstance(settings, Mapping) else settings:
                 if setting.get(member, "DISABLED") != "DISABLED":
                     raise SettingNotServed(f"{member} {setting[member]} is not served.", remedy=_REMEDY)
-        made = SecurityConfiguration(name=name, encryption=encryption, created=self._now())
-        self._add(made)
-        return made
+        configuration = SecurityConfiguration(name=name, encryption=encryption, created=self._now())
+        self._add(configuration)
+        return configuration
 
     def delete(self, name: str) -> None:
         """Delete one. Raises :class:`EntryNotFound`."""

@@ -11,11 +11,12 @@ from typing import Any, Literal
 
 from penstock.errors import AccessDenied, InvalidInput
 from penstock.jobs.definitions import check_settings
-from penstock.jobs.errors import EntryExists, EntryNotFound, IllegalSession, JobsOff
+from penstock.jobs.errors import EntryNotFound, IllegalSession, JobsOff
 from penstock.jobs.model import RUNS, JobRun
+from penstock.jobs.named import Tagged, TaggedEntries
 from penstock.jobs.store import JobStore, Kind
 from penstock.paging import Page, page
-from penstock.tags import changed_tags, check_tags
+from penstock.tags import check_tags
 
 __all__ = [
     "SESSIONS",
@@ -38,12 +39,11 @@ _OUT = frozenset({"AVAILABLE", "CANCELLED", "ERROR"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Session:
+class Session(Tagged):
     """A session. ``settings`` are the members of CreateSession; ``ready`` says whether its process takes statements."""
 
     id: str
     settings: Mapping[str, Any]
-    tags: Mapping[str, str] = field(default_factory=dict)
     created: datetime
     ready: bool = False
     statements: int = 0
@@ -52,21 +52,6 @@ class Session:
     def key(self) -> str:
         """The id."""
         return self.id
-
-    @property
-    def scope(self) -> str:
-        """Sessions belong to the account."""
-        return ""
-
-    @property
-    def rank(self) -> str:
-        """By id."""
-        return self.id
-
-    @property
-    def active(self) -> bool:
-        """Its run has what is to be done."""
-        return False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,7 +108,7 @@ def _session_of(run: JobRun) -> str:
     return run.job.removeprefix("session ")
 
 
-class SessionService:
+class SessionService(TaggedEntries[Session]):
     """The sessions of an account."""
 
     def __init__(
@@ -134,7 +119,7 @@ class SessionService:
         wake: Callable[[], None] = lambda: None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        self._store = store
+        super().__init__(store, SESSIONS, "session")
         self._enabled = enabled
         self._wake = wake
         self._now = now
@@ -153,20 +138,12 @@ class SessionService:
         check_settings(run_settings, with_script=False)
         now = self._now()
         session = Session(id=session_id, settings=settings, tags=tags, created=now)
-        if not self._store.add(SESSIONS, session):
-            raise EntryExists("session", session_id)
+        self._add(session)
         run = JobRun(
             id=session_run(session_id), job=f"session {session_id}", settings=run_settings, started=now, modified=now
         )
         self._store.add(RUNS, run)
         self._wake()
-        return session
-
-    def get(self, session_id: str) -> Session:
-        """Return one session. Raises :class:`EntryNotFound`."""
-        session = self._store.get(SESSIONS, session_id)
-        if session is None:
-            raise EntryNotFound("session", session_id)
         return session
 
     def run(self, session_id: str) -> JobRun | None:
@@ -181,14 +158,6 @@ class SessionService:
         if run.state == "STOPPING":
             return "STOPPING"
         return "READY" if session.ready else "PROVISIONING"
-
-    def page(self, *, limit: int, token: str | None = None) -> Page[Session]:
-        """Return up to ``limit`` sessions by id."""
-
-        def read(after: str | None, count: int) -> Sequence[Session]:
-            return self._store.list(SESSIONS, "", after=after, limit=count)
-
-        return page("sessions", token, limit, read, lambda session: session.id, kind=str)
 
     def stop(self, session_id: str) -> None:
         """Stop a session. Raises :class:`EntryNotFound`, and :class:`IllegalSession` if it has ended."""
@@ -220,12 +189,8 @@ class SessionService:
         status = self.status(self.get(session_id))
         if status != "READY":
             raise IllegalSession(f"Session {session_id} is {status}: statements need READY.")
-        numbered = self._store.change(
-            SESSIONS, session_id, lambda session: replace(session, statements=session.statements + 1)
-        )
-        if numbered is None:
-            raise EntryNotFound("session", session_id)
-        waiting = [item for item in self._store.active(STATEMENTS) if item.session == session_id]
+        numbered = self._change(session_id, lambda session: replace(session, statements=session.statements + 1))
+        waiting = [statement for statement in self._store.active(STATEMENTS) if statement.session == session_id]
         if len(waiting) >= _MOST_WAITING:
             raise IllegalSession(f"{_MOST_WAITING} statements of session {session_id} are waiting.")
         statement = Statement(session=session_id, number=numbered.statements, code=code, created=self._now())
@@ -245,8 +210,8 @@ class SessionService:
         session = self.get(session_id)
 
         def read(after: str | None, count: int) -> Sequence[Statement]:
-            page = self._store.list(STATEMENTS, session_id, after=after, limit=count)
-            return [self._of_ended(session, statement) for statement in page]
+            rows = self._store.list(STATEMENTS, session_id, after=after, limit=count)
+            return [self._of_ended(session, statement) for statement in rows]
 
         return page(f"statements:{session_id}", token, limit, read, lambda statement: statement.rank, kind=str)
 
@@ -261,18 +226,6 @@ class SessionService:
 
         self._store.change(STATEMENTS, f"{session_id}/{number}", request)
 
-    def tags(self, session_id: str) -> Mapping[str, str]:
-        """Return a session's tags. Raises :class:`EntryNotFound`."""
-        return self.get(session_id).tags
-
-    def change_tags(self, session_id: str, *, add: Mapping[str, str] | None = None, remove: Sequence[str] = ()) -> None:
-        """Add or replace tags, then remove some. Raises :class:`EntryNotFound`, :class:`LimitExceeded`."""
-        check_tags(add or {})
-        self.get(session_id)
-        self._store.change(
-            SESSIONS, session_id, lambda session: replace(session, tags=changed_tags(session.tags, add or {}, remove))
-        )
-
     def take(self, run: JobRun) -> Mapping[str, Any]:
         """Return what the process of a session is to do: the next statement, and whether the current one is cancelled."""
         session_id = _session_of(run)
@@ -284,13 +237,13 @@ class SessionService:
         if current is not None:
             return {"current": current.number, "cancel": current.state == "CANCELLING"}
         for statement in mine:
-            taken = self._store.change(
+            started = self._store.change(
                 STATEMENTS,
                 statement.key,
                 lambda entry: replace(entry, state="RUNNING") if entry.state == "WAITING" else entry,
             )
-            if taken is not None and taken.state == "RUNNING":
-                return {"id": taken.number, "code": taken.code}
+            if started is not None and started.state == "RUNNING":
+                return {"id": started.number, "code": started.code}
         return {}
 
     def answer(self, run: JobRun, number: int, output: Mapping[str, Any], *, cancelled: bool) -> None:

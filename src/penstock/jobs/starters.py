@@ -52,14 +52,14 @@ def code_arguments(store: JobStore, job: str, arguments: Mapping[str, str]) -> S
         **(definition.settings.get("NonOverridableArguments") or {}),
     }
     allowed = {part.strip() for part in own.get(STARTER_ARGUMENTS, "").split(",")} - {STARTER_ARGUMENTS}
-    named = [
+    names = [
         name
         for argument, value in arguments.items()
         if own.get(argument) != value
         for name in map(_code_argument, (argument, value))
         if name is not None and name not in allowed
     ]
-    return list(dict.fromkeys(named))
+    return list(dict.fromkeys(names))
 
 
 def _code_argument(word: str) -> str | None:

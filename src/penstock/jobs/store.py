@@ -47,14 +47,14 @@ class Kind(Generic[T]):
 
     def load(self, document: Mapping[str, Any]) -> T:
         """Return the entry of a JSON document; members of a newer release are left out."""
-        known: dict[str, Any] = {}
+        members: dict[str, Any] = {}
         for field in fields(self.entry):  # type: ignore[arg-type]
             if field.name in document:
                 value = document[field.name]
                 if value is not None and "datetime" in str(field.type):
                     value = datetime.fromisoformat(value)
-                known[field.name] = _frozen(value) if isinstance(value, list) else value
-        return self.entry(**known)
+                members[field.name] = _frozen(value) if isinstance(value, list) else value
+        return self.entry(**members)
 
 
 def _frozen(value: Any) -> Any:

@@ -193,7 +193,7 @@ class TriggerService(TaggedEntries[Trigger]):
             return
         if self._store.get(WORKFLOWS, trigger.workflow) is None:
             raise EntryNotFound("workflow", trigger.workflow)
-        starts = [item.name for item in triggers_of(self._store, trigger.workflow) if item.type in STARTS]
+        starts = [member.name for member in triggers_of(self._store, trigger.workflow) if member.type in STARTS]
         if trigger.type in STARTS and starts and trigger.name not in starts:
             raise InvalidInput(
                 f"Workflow {trigger.workflow} has the start trigger {starts[0]}, and can have one.",

@@ -57,8 +57,8 @@ class TableAccess:
 
     def condition(self, used: Iterable[str]) -> str | None:
         """Return the condition for a query that uses the columns ``used``: None for all rows, ``false`` for no row."""
-        wanted = frozenset(used)
-        fitting = [row for row in self.rows if row.columns is None or wanted <= row.columns]
+        columns = frozenset(used)
+        fitting = [row for row in self.rows if row.columns is None or columns <= row.columns]
         if any(rows.condition is None for rows in fitting):
             return None
         return " OR ".join(f"({rows.condition})" for rows in fitting) or "false"

@@ -47,10 +47,10 @@ ALLOWED_ON: Mapping[str, frozenset[str]] = {
 
 def check_permissions(permissions: Iterable[str], resource_type: str) -> None:
     """Raise :class:`InvalidRequest` for permissions that a resource of ``resource_type`` does not have."""
-    wrong = sorted(set(permissions) - ALLOWED_ON[resource_type])
-    if wrong:
+    invalid = sorted(set(permissions) - ALLOWED_ON[resource_type])
+    if invalid:
         raise InvalidRequest(
-            f"Permissions {', '.join(wrong)} cannot be granted on {resource_type}.",
+            f"Permissions {', '.join(invalid)} cannot be granted on {resource_type}.",
             remedy=f"{resource_type} has {', '.join(sorted(ALLOWED_ON[resource_type]))}.",
         )
 

@@ -106,16 +106,16 @@ class LakeFormation:
             raise InvalidRequest(f"An account has at most {_MAX_GRANTS} grants.")
 
         def added(stored: Document | None) -> Document:
-            known = (
+            stored_grant = (
                 _grant(stored)
                 if stored is not None
                 else Grant(principal=principal, resource=target, permissions=frozenset())
             )
             return _document(
                 replace(
-                    known,
-                    permissions=known.permissions | frozenset(permissions) | frozenset(grantable),
-                    grantable=known.grantable | frozenset(grantable),
+                    stored_grant,
+                    permissions=stored_grant.permissions | frozenset(permissions) | frozenset(grantable),
+                    grantable=stored_grant.grantable | frozenset(grantable),
                     updated=self._now().isoformat(),
                     by=by,
                 )
@@ -133,16 +133,18 @@ class LakeFormation:
             return
 
         def less(stored: Document | None) -> Document | None:
-            known = _grant(stored) if stored is not None else None
-            if known is None or not {*permissions, *grantable} <= known.permissions | {"ALL"}:
+            stored_grant = _grant(stored) if stored is not None else None
+            if stored_grant is None or not {*permissions, *grantable} <= stored_grant.permissions | {"ALL"}:
                 raise InvalidRequest(
                     f"{principal} has no such permission on this resource.",
                     remedy="ListPermissions shows what was granted, and on which resource.",
                 )
-            left = known.permissions - frozenset(permissions)
-            kept = (known.grantable & left) - frozenset(grantable)
-            changed = replace(known, permissions=left, grantable=kept, updated=self._now().isoformat())
-            return _document(changed) if left else None
+            remaining = stored_grant.permissions - frozenset(permissions)
+            still_grantable = (stored_grant.grantable & remaining) - frozenset(grantable)
+            changed = replace(
+                stored_grant, permissions=remaining, grantable=still_grantable, updated=self._now().isoformat()
+            )
+            return _document(changed) if remaining else None
 
         self._change(_GRANT, f"{principal} {key_of(target)}", less)
 
@@ -402,10 +404,10 @@ def _within(resource: Mapping[str, Any], database: str, table: str | None) -> bo
 def _moved(resource: Mapping[str, Any], old: tuple[str, str], new: tuple[str, str]) -> dict[str, Any] | None:
     """Return the resource of a grant on the table ``old`` for the table ``new``; None if it is about something else."""
     resource_type, shape = kind_of(resource), next(iter(resource.values()))
-    named = {"Table": "Name", "TableWithColumns": "Name", "DataCellsFilter": "TableName"}.get(resource_type)
-    if named is None or (shape["DatabaseName"], shape.get(named)) != old:
+    name_member = {"Table": "Name", "TableWithColumns": "Name", "DataCellsFilter": "TableName"}.get(resource_type)
+    if name_member is None or (shape["DatabaseName"], shape.get(name_member)) != old:
         return None
-    return {resource_type: {**shape, "DatabaseName": new[0], named: new[1]}}
+    return {resource_type: {**shape, "DatabaseName": new[0], name_member: new[1]}}
 
 
 def _grant(document: Document) -> Grant:

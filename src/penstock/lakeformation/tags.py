@@ -84,8 +84,8 @@ class LfTags:
         def changed(stored: Document | None) -> Document:
             if stored is None:
                 raise NoSuchEntity(f"LF-tag {key.lower()} does not exist.")
-            kept = [item for item in stored["values"] if item not in removed]
-            return {"values": _values([*kept, *add])}
+            values = [value for value in stored["values"] if value not in removed]
+            return {"values": _values([*values, *add])}
 
         self._store.change(_TAG, key.lower(), changed)
 

@@ -73,7 +73,9 @@ def failure_cause(error_lines: Sequence[str], status: int, script: str | None) -
     if status >= 128:
         return signal_cause(status - 128)
     cause = _of_traceback(lines, name) or _of_last_line(lines, status)
-    category = next((item for item, pattern in _CATEGORIES if pattern.search(cause.message)), "UNCLASSIFIED_ERROR")
+    category = next(
+        (category_name for category_name, pattern in _CATEGORIES if pattern.search(cause.message)), "UNCLASSIFIED_ERROR"
+    )
     message = cause.message
     if message.startswith(_LAUNCH):
         category, message = "LAUNCH_ERROR", message.removeprefix(_LAUNCH)
@@ -92,8 +94,8 @@ def signal_cause(number: int) -> str:
             "Error Category: OUT_OF_MEMORY_ERROR; Command failed with exit code 137: the run's process was killed by "
             "SIGKILL, mostly by the kernel because memory ran out. Give the job a larger WorkerType, or let it hold less."
         )
-    named = "SIGTERM, from outside" if number + 128 == _TERMINATED else f"signal {number}"
-    text = f"Command failed with exit code {128 + number}: the run's process was ended by {named}."
+    signal_name = "SIGTERM, from outside" if number + 128 == _TERMINATED else f"signal {number}"
+    text = f"Command failed with exit code {128 + number}: the run's process was ended by {signal_name}."
     return f"Error Category: UNCLASSIFIED_ERROR; {text}"
 
 

@@ -90,19 +90,19 @@ class Environments:
     @contextlib.contextmanager
     def fetched(self, modules: PythonModules, staging: Path) -> Iterator[Sequence[Path]]:
         """Yield the wheels of ``modules``, copied into ``staging`` by the rights of this process's credentials."""
-        wanted = [{"from": wheel, "to": PurePosixPath(wheel).name} for wheel in modules.wheels]
+        wheels = [{"from": wheel, "to": PurePosixPath(wheel).name} for wheel in modules.wheels]
         shutil.rmtree(staging, ignore_errors=True)
         durable.make_folder(staging, mode=0o755)
         try:
-            if wanted:
+            if wheels:
                 self._step(
-                    {"fetch": wanted, "to": str(staging)},
+                    {"fetch": wheels, "to": str(staging)},
                     read=self._reach.read,
                     write=staging,
                     connect=self._reach.connect,
                     environment=self._environment,
                 )
-            yield [staging / entry["to"] for entry in wanted]
+            yield [staging / entry["to"] for entry in wheels]
         finally:
             shutil.rmtree(staging, ignore_errors=True)
 
@@ -154,38 +154,38 @@ class Environments:
         return folder, descriptor
 
     def _make(self, modules: PythonModules, wheels: Sequence[Path], record: Path) -> None:
-        for left in self._folder.glob("making-*"):
-            shutil.rmtree(left, ignore_errors=True)
+        for leftover in self._folder.glob("making-*"):
+            shutil.rmtree(leftover, ignore_errors=True)
         self._make_room()
         making = Path(tempfile.mkdtemp(prefix="making-", dir=self._folder))
         try:
             making.chmod(0o755)
             for name in ("tmp", "modules"):
                 durable.make_folder(making / name, mode=0o755)
-            known = _read(record)
-            locked = self._install(modules, wheels, making, known)
+            recorded = _read(record)
+            locked = self._install(modules, wheels, making, recorded)
             folder = self._folder / "environments" / _key(locked)
             if not folder.is_dir():
                 os.sync()
                 (making / "modules").rename(folder)
-            if known is None:
+            if recorded is None:
                 with durable.writing(record) as file:
                     file.write(json.dumps(locked, indent=1).encode())
         finally:
             shutil.rmtree(making, ignore_errors=True)
 
     def _install(
-        self, modules: PythonModules, wheels: Sequence[Path], making: Path, known: Mapping[str, str] | None
+        self, modules: PythonModules, wheels: Sequence[Path], making: Path, recorded: Mapping[str, str] | None
     ) -> Mapping[str, str]:
-        """Install the wheels that are ``known``, or those that the index has now; return them with their SHA-256."""
+        """Install the wheels that are ``recorded``, or those that the index has now; return them with their SHA-256."""
         folders = tuple({wheel.parent for wheel in wheels})
         online = self._index is not None
         packages = [*modules.requirements, *map(str, wheels)]
         if not online:
             packages = ["--no-index", "--no-deps", *packages]
-        elif known is not None:
+        elif recorded is not None:
             by_name = {wheel.name: wheel for wheel in wheels}
-            lines = [f"{by_name.get(name, _pinned(name))} --hash=sha256:{digest}" for name, digest in known.items()]
+            lines = [f"{by_name.get(name, _pinned(name))} --hash=sha256:{digest}" for name, digest in recorded.items()]
             (making / "locked.txt").write_text("\n".join(lines))
             packages = ["--no-deps", "--require-hashes", "--requirement", str(making / "locked.txt")]
         report = making / "report.json"

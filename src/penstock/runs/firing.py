@@ -108,7 +108,7 @@ class TriggerRunner:
         for run in runs:
             self._advance(run)
         now = self._now()
-        due = [(item.next_run - now).total_seconds() for item in triggers if item.next_run is not None]
+        due = [(trigger.next_run - now).total_seconds() for trigger in triggers if trigger.next_run is not None]
         return 0.0 if runs else max(0.0, min(due, default=math.inf))
 
     def ended(self, run: JobRun) -> None:
@@ -181,11 +181,13 @@ class TriggerRunner:
         if not trigger.any_condition and len(trigger.met) < len(trigger.conditions):
             return
         events = sorted(trigger.met.values()) if not trigger.any_condition else [event]
-        self._all_actions(trigger, " ".join(events), predecessors=[item for item in events if not item.startswith("crawl ")])
+        self._all_actions(
+            trigger, " ".join(events), predecessors=[event for event in events if not event.startswith("crawl ")]
+        )
 
         def use(current: Trigger) -> Trigger:
-            left = {key: item for key, item in current.met.items() if item not in events}
-            return replace(current, met=left, used={**current.used, **trigger.met})
+            met = {key: value for key, value in current.met.items() if value not in events}
+            return replace(current, met=met, used={**current.used, **trigger.met})
 
         self._store.change(TRIGGERS, name, use)
 
@@ -211,7 +213,7 @@ class TriggerRunner:
 
     def _advance(self, run: WorkflowRun) -> None:
         """Go on with a run of a workflow: start what was fired, fire what can be, and end it if nothing is left."""
-        triggers = {item.name: item for item in self._workflows.triggers(run.workflow)}
+        triggers = {trigger.name: trigger for trigger in self._workflows.triggers(run.workflow)}
         ends: dict[str, str] = {}
         places: dict[str, ActionEnd] = {}
         pending = False
@@ -227,7 +229,9 @@ class TriggerRunner:
                     ends[node] = end
                     places[place] = {"node": node, "state": end, "run": run.run_of(place)}
         if run.status == "RUNNING":
-            ready = [item.name for item in triggers.values() if item.name not in run.fired and _holds(item, ends)]
+            ready = [
+                trigger.name for trigger in triggers.values() if trigger.name not in run.fired and _holds(trigger, ends)
+            ]
             if ready:
                 self._change(run, lambda stored: replace(stored, fired=(*stored.fired, *ready)))
                 return
@@ -280,13 +284,13 @@ class TriggerRunner:
 
     def _before(self, run: WorkflowRun, trigger: Trigger) -> Sequence[str]:
         """Return the runs whose ends fired a trigger of a workflow's run."""
-        wanted = {condition.get("JobName") for condition in trigger.conditions}
+        jobs = {condition.get("JobName") for condition in trigger.conditions}
         keys = []
-        for item in self._workflows.triggers(run.workflow):
-            for number, action in enumerate(item.actions):
-                if action.get("JobName") in wanted and item.name in run.fired:
-                    started_by = run.run_of(f"{item.name}/{number}")
-                    before = last_attempt(self._store, action_run_id(item.name, started_by, number))
+        for other in self._workflows.triggers(run.workflow):
+            for number, action in enumerate(other.actions):
+                if action.get("JobName") in jobs and other.name in run.fired:
+                    started_by = run.run_of(f"{other.name}/{number}")
+                    before = last_attempt(self._store, action_run_id(other.name, started_by, number))
                     keys += [f"{before.job}/{before.id}"] if before is not None else []
         return keys
 

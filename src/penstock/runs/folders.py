@@ -48,8 +48,8 @@ def machine_of(folder: Path) -> str:
     try:
         durable.make_folder(folder, mode=0o700)
         if not file.exists():
-            with contextlib.suppress(FileExistsError), durable.writing(file, new=True) as made:
-                made.write(secrets.token_hex(16).encode())
+            with contextlib.suppress(FileExistsError), durable.writing(file, new=True) as output:
+                output.write(secrets.token_hex(16).encode())
         own = file.read_bytes()
     except OSError as error:
         raise EnvironmentProblem(

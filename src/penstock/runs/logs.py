@@ -141,33 +141,33 @@ def _written(folder: Path) -> Iterator[tuple[int, float]]:
 
 def _backward(folder: Path, place: str | None, limit: int) -> LogPage:
     until = _parsed(place) if place else None
-    kept: deque[tuple[LogEvent, str, str]] = deque()
+    page: deque[tuple[LogEvent, str, str]] = deque()
     before, length = "0:0", 0
     for row, behind in _rows(folder, 0, 0):
         if until is not None and _parsed(behind) > until:
             break
-        kept.append((row, before, behind))
+        page.append((row, before, behind))
         before = behind
         length += len(row.message)
-        while len(kept) > limit or (len(kept) > 1 and length > _PAGE_CHARACTERS):
-            length -= len(kept.popleft()[0].message)
-    if not kept:
+        while len(page) > limit or (len(page) > 1 and length > _PAGE_CHARACTERS):
+            length -= len(page.popleft()[0].message)
+    if not page:
         return LogPage(events=(), begin=place or "0:0", end=place or "0:0")
-    return LogPage(events=[log_event for log_event, _, _ in kept], begin=kept[0][1], end=kept[-1][2])
+    return LogPage(events=[log_event for log_event, _, _ in page], begin=page[0][1], end=page[-1][2])
 
 
 def _rows(folder: Path, number: int, offset: int) -> Iterator[tuple[LogEvent, str]]:
     """Yield each event from a place on, with the place behind it; a line that is being written is left out."""
-    for item in sorted(_numbers(folder)):
-        if item < number:
+    for segment in sorted(_numbers(folder)):
+        if segment < number:
             continue
         try:
-            with (folder / f"{item:06}{_SUFFIX}").open("rb") as file:
-                if item == number:
+            with (folder / f"{segment:06}{_SUFFIX}").open("rb") as file:
+                if segment == number:
                     file.seek(offset)
                 while (row := file.readline()).endswith(b"\n"):
                     moment, text = orjson.loads(row)
-                    yield LogEvent(moment, text), f"{item}:{file.tell()}"
+                    yield LogEvent(moment, text), f"{segment}:{file.tell()}"
         except FileNotFoundError:
             continue
 

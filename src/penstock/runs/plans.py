@@ -85,9 +85,9 @@ def plan(run: JobRun, settings: RunSettings, *, folder: RunFolder) -> Mapping[st
     arguments = dict(run.all_arguments)
     inputs = _Inputs()
     name = None if is_session_run(run) else inputs.add(run.settings["Command"]["ScriptLocation"])
-    libraries = [inputs.add(item) for item in _listed(arguments, "--extra-py-files")]
-    for item in _listed(arguments, "--extra-files"):
-        inputs.add(item)
+    libraries = [inputs.add(location) for location in _listed(arguments, "--extra-py-files")]
+    for location in _listed(arguments, "--extra-files"):
+        inputs.add(location)
     work = folder.work
     python_path = [str(work), *(str(work / library) for library in libraries if library.endswith(_LIBRARIES))]
     tmp = str(folder.tmp)
@@ -104,11 +104,11 @@ def plan(run: JobRun, settings: RunSettings, *, folder: RunFolder) -> Mapping[st
         command = {"script": str(work / name), "arguments": _command_line(arguments)}
     else:
         files = {
-            "spark.jars": [str(work / inputs.add(item)) for item in _listed(arguments, "--extra-jars")],
+            "spark.jars": [str(work / inputs.add(location)) for location in _listed(arguments, "--extra-jars")],
             # Executors of a cluster get the modules, too; Spark takes a wheel for a module only as a .zip.
             "spark.submit.pyFiles": [
-                str(work / inputs.add(item, ending=".zip" if item.endswith(".whl") else ""))
-                for item in _listed(arguments, "--extra-py-files")
+                str(work / inputs.add(location, ending=".zip" if location.endswith(".whl") else ""))
+                for location in _listed(arguments, "--extra-py-files")
                 if not settings.master.startswith("local")
             ],
         }
@@ -129,7 +129,7 @@ def plan(run: JobRun, settings: RunSettings, *, folder: RunFolder) -> Mapping[st
         "command": command,
         "environment": environment,
         "script": name,
-        "inputs": inputs.wanted,
+        "inputs": inputs.files,
         "prepare": prepare,
         "modules": modules,
         "scratch": None if folder.scratch is None else str(folder.scratch),
@@ -146,7 +146,7 @@ def clean_environment(settings: RunSettings, inherited: Mapping[str, str], *, to
     ``token`` is the run's. What it may do is what its role may do, by the credentials that it gets for the token. A URL with
     a login, such as a proxy's, is left out unless ``settings`` names its variable.
     """
-    kept = {
+    inherited_variables = {
         name: value
         for name, value in inherited.items()
         if name in settings.environment
@@ -173,24 +173,24 @@ def clean_environment(settings: RunSettings, inherited: Mapping[str, str], *, to
             "AWS_CONTAINER_CREDENTIALS_FULL_URI": f"{own[RUN_URL]}/credentials",
             "AWS_CONTAINER_AUTHORIZATION_TOKEN": token,
         }
-    return {**kept, **own}
+    return {**inherited_variables, **own}
 
 
 class _Inputs:
     """The files that a run reads first, each under a name of its own."""
 
     def __init__(self) -> None:
-        self.wanted: list[dict[str, str]] = []
+        self.files: list[dict[str, str]] = []
 
     def add(self, location: str, *, ending: str = "") -> str:
         name = PurePosixPath(location).name + ending
-        taken = {entry["to"]: entry["from"] for entry in self.wanted}
-        if taken.get(name, location) != location:
-            raise InvalidInput(f"{location} and {taken[name]} have the same name.", remedy="Rename one of them.")
-        if len(taken) >= _MOST_FILES:
+        sources = {entry["to"]: entry["from"] for entry in self.files}
+        if sources.get(name, location) != location:
+            raise InvalidInput(f"{location} and {sources[name]} have the same name.", remedy="Rename one of them.")
+        if len(sources) >= _MOST_FILES:
             raise InvalidInput(f"The job has more than {_MOST_FILES} files.")
-        if name not in taken:
-            self.wanted.append({"from": location, "to": name})
+        if name not in sources:
+            self.files.append({"from": location, "to": name})
         return name
 
 
@@ -228,23 +228,23 @@ def _spark_options(
 
 def _modules(arguments: Mapping[str, str], settings: RunSettings) -> Mapping[str, Any] | None:
     """Return the further Python modules of a run, and where they come from; None if it has none."""
-    wanted = parse_modules(arguments.get(MODULES, ""))
-    if not wanted:
+    modules = parse_modules(arguments.get(MODULES, ""))
+    if not modules:
         return None
     if settings.modules is None or not settings.master.startswith("local"):
         raise InvalidInput(
             f"{MODULES} is not served with Spark's master {settings.master}: executors would not have the modules.",
             remedy="Install them where the cluster's Python is, or give them as --extra-py-files.",
         )
-    if wanted.requirements and settings.python_index is None:
+    if modules.requirements and settings.python_index is None:
         raise InvalidInput(
-            f"{MODULES} names packages of an index ({', '.join(wanted.requirements)[:200]}), and this server uses none.",
+            f"{MODULES} names packages of an index ({', '.join(modules.requirements)[:200]}), and this server uses none.",
             remedy="Its operator allows one by --jobs-python-index. Or write all the wheels that are needed to the lake, "
             "and name them: s3://BUCKET/KEY.whl.",
         )
     return {
-        "requirements": list(wanted.requirements),
-        "wheels": list(wanted.wheels),
+        "requirements": list(modules.requirements),
+        "wheels": list(modules.wheels),
         "index": settings.python_index,
         "folder": str(settings.modules),
         "lake": None if settings.lake is None else str(settings.lake),

@@ -143,7 +143,7 @@ class JobRunner:
         self._ownership.forget_all_but(active)
         self._reap(active)
         # Sessions idle for hours, so they have places of their own.
-        taken = Counter(run.of_session for run in runs if run.state in RUNNING and same_machine(run.host, self._host))
+        running = Counter(run.of_session for run in runs if run.state in RUNNING and same_machine(run.host, self._host))
         for run in runs:
             try:
                 if run.ended:
@@ -152,7 +152,7 @@ class JobRunner:
                     self._promote(run, runs)
                 elif run.owner is None:
                     session = run.of_session
-                    taken[session] += taken[session] < self._settings.at_once and self._claim(run)
+                    running[session] += running[session] < self._settings.at_once and self._claim(run)
                 elif self._ownership.owns(run) or self._adopt(run):
                     self._attend(run)
             except PenstockError as error:

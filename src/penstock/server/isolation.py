@@ -99,7 +99,7 @@ def ports_in(properties: Mapping[str, str]) -> set[int]:
     ports: set[int] = set()
     for name in _ADDRESSES:
         address = properties.get(name, "")
-        in_address = {int(item) for item in _PORT.findall(address) if int(item) < 1 << 16}
+        in_address = {int(port) for port in _PORT.findall(address) if int(port) < 1 << 16}
         scheme = _SCHEME.match(address)
         default = _DEFAULT_PORTS.get(scheme[1].lower()) if scheme is not None else None
         ports |= in_address or ({default} if default is not None else set())

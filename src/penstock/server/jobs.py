@@ -64,7 +64,7 @@ class TenantJobs:
         crawlers = _CrawlsOfService(crawls)
         firing = TriggerRunner(store, runs, flows, crawlers)
         interactive = SessionService(store, enabled=runner is not None, wake=wake)
-        starters = TriggerService(store, fire=firing.fire, is_crawler=crawlers.known)
+        starters = TriggerService(store, fire=firing.fire, is_crawler=crawlers.exists)
         if runner is not None:
             runner.on_end(runs.try_again)
             runner.on_end(firing.ended)
@@ -110,7 +110,7 @@ class _CrawlsOfService:
     def __init__(self, service: CrawlService) -> None:
         self._service = service
 
-    def known(self, name: str) -> bool:
+    def exists(self, name: str) -> bool:
         return self._find(name) is not None
 
     def start(self, name: str, crawl_id: str) -> None:

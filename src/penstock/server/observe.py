@@ -151,7 +151,10 @@ def registry_metrics(versions: Mapping[tuple[str, bool], int], *, succeeded: flo
 
     ``versions`` are counts by format and whether they are soft-deleted, ``succeeded`` and ``failed`` requests answered.
     """
-    registered = {format_: sum(count for (known, _), count in versions.items() if known == format_) for format_ in _FORMATS}
+    registered = {
+        format_: sum(count for (stored_format, _), count in versions.items() if stored_format == format_)
+        for format_ in _FORMATS
+    }
     deleted = {format_: versions.get((format_, True), 0) for format_ in _FORMATS}
     values: dict[str, tuple[str, float]] = {
         "registered_count": ("Schema versions registered, soft-deleted ones included.", sum(registered.values())),

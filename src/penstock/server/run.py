@@ -25,7 +25,7 @@ def serve(settings: ServerSettings, *, announce: Callable[[str], None]) -> None:
     :func:`penstock.server.http.serving.check_listening`.
     """
     signal.signal(signal.SIGTERM, leave)
-    listening = _listening(settings)
+    listening = Listening.of(settings)
     check_listening(listening)
     with listen(listening) as listener, contextlib.ExitStack() as stack:
         if settings.workers > 1:
@@ -50,15 +50,5 @@ def _serve_here(settings: ServerSettings, listener: socket.socket, beat: Callabl
     # Imported in the process that serves: prometheus_client chooses its mode when it is imported.
     from penstock.server.app import build_app  # noqa: PLC0415
 
-    listening = _listening(settings)
+    listening = Listening.of(settings)
     serve_app(lambda: build_app(settings), listener, listening, beat=beat, drain_seconds=settings.drain_seconds)
-
-
-def _listening(settings: ServerSettings) -> Listening:
-    return Listening(
-        host=settings.host,
-        port=settings.port,
-        tls=settings.tls,
-        allowed_hosts=settings.allowed_hosts,
-        insecure_plain_http=settings.insecure_plain_http,
-    )

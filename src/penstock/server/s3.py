@@ -81,13 +81,7 @@ def serve_s3(settings: ServerSettings, *, announce: Callable[[str], None]) -> No
     Raises :class:`EnvironmentProblem` if the port is taken or a lake cannot be used.
     """
     signal.signal(signal.SIGTERM, leave)
-    listening = Listening(
-        host=settings.host,
-        port=settings.port,
-        tls=settings.tls,
-        allowed_hosts=settings.allowed_hosts,
-        insecure_plain_http=settings.insecure_plain_http,
-    )
+    listening = Listening.of(settings)
     check_listening(listening)
     with listen(listening) as listener:
         lakes = Lakes.under(settings)
@@ -104,7 +98,7 @@ def build_s3_app(settings: ServerSettings) -> ASGIApp:
     from penstock.api.s3.app import S3App  # noqa: PLC0415
 
     lakes, work = Lakes.under(settings), Work()
-    known = _OpenLakes(lakes)
+    lakes_by_account = _OpenLakes(lakes)
     authenticator = None
     if settings.authenticate:
         database = connect_store(settings.store_url)
@@ -123,7 +117,7 @@ def build_s3_app(settings: ServerSettings) -> ASGIApp:
     )
     audit, close_audit = open_audit(settings)
     s3 = S3App(
-        known.of,
+        lakes_by_account.of,
         authenticator,
         limits=Limits.of_process(settings.requests_per_second, processes=1),
         work=work,

@@ -33,13 +33,13 @@ class ServedTenant(Tenant):
 class ServedTenants:
     """The tenants of this process: the first one from :meth:`open` on, each other one from the first request for it.
 
-    ``known`` tells whether an account exists.
+    ``exists`` tells whether an account exists.
     """
 
     first: ServedTenant
 
-    def __init__(self, known: Callable[[str], bool]) -> None:
-        self._known = known
+    def __init__(self, exists: Callable[[str], bool]) -> None:
+        self._exists = exists
         self._start: Callable[[str], ServedTenant] | None = None
         self._running: dict[str, ServedTenant] = {}
         self._handlers: dict[str, Mapping[tuple[str, str], AnyHandler]] = {}
@@ -61,7 +61,7 @@ class ServedTenants:
     def get(self, account: str) -> ServedTenant | None:
         """Return the tenant, after starting its services if needed; None for an unknown account. Reads the store."""
         tenant = self._running.get(account)
-        if tenant is not None or not self._known(account):
+        if tenant is not None or not self._exists(account):
             return tenant
         with self._lock:
             tenant = self._running.get(account)

@@ -240,8 +240,8 @@ def _folders(settings: ServerSettings, database: Database) -> Mapping[str, Path]
 
 def _in_order(*calls: Callable[[], object]) -> Callable[[], None]:
     def call() -> None:
-        for item in calls:
-            item()
+        for call in calls:
+            call()
 
     return call
 
@@ -303,7 +303,7 @@ def _tenant(parts: _Parts, account: str, database: Database) -> ServedTenant:
         **jobs.tagged,
     }
     owners = tuple(
-        NamedTags(resource_type, item, region=settings.region, account=account) for resource_type, item in tagged.items()
+        NamedTags(resource_type, tags, region=settings.region, account=account) for resource_type, tags in tagged.items()
     )
     operations = (
         registry.operations(schemas, tag_owners=owners),

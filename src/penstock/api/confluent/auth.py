@@ -10,7 +10,7 @@ from penstock.access.authenticate import Caller, KeyCache, caller_of
 from penstock.access.keys import AccessKey
 from penstock.api.confluent.errors import PlainPassword, Unauthenticated
 from penstock.api.limits import FailedLogins
-from penstock.settings.addresses import is_loopback
+from penstock.api.login import is_private
 
 __all__ = ["BasicLogin", "Credentials", "authenticate", "check_private", "read_credentials"]
 
@@ -77,10 +77,6 @@ class BasicLogin:
 
 
 def check_private(scope: Scope) -> None:
-    """Raise :class:`PlainPassword` if others on the network could read a password on this connection.
-
-    Requests to a loopback address or a UNIX socket do not leave this machine.
-    """
-    server = scope.get("server")
-    if scope.get("scheme") != "https" and server and server[1] is not None and not is_loopback(server[0]):
+    """Raise :class:`PlainPassword` if others on the network could read a password on this connection."""
+    if not is_private(scope):
         raise PlainPassword

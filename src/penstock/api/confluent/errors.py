@@ -16,7 +16,6 @@
     └── PlainPassword    403 credentials where others can read them
 """
 
-import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -24,7 +23,7 @@ from typing import Any, ClassVar
 import orjson
 
 from penstock.access.audit.log import AuditUnavailable
-from penstock.api.errors import Overloaded, RequestTooLarge, Throttled, UnreadableRequest
+from penstock.api.errors import Overloaded, RequestTooLarge, Throttled, UnreadableRequest, logged_message
 from penstock.durable import full_disk
 from penstock.errors import (
     AccessDenied,
@@ -34,7 +33,6 @@ from penstock.errors import (
     InvalidInput,
     LimitExceeded,
     NotFound,
-    PenstockError,
 )
 from penstock.registry.errors import (
     BadReference,
@@ -62,8 +60,6 @@ __all__ = [
     "conflicts_json",
     "render",
 ]
-
-_log = logging.getLogger("penstock.server")
 
 
 class BadRequest(InvalidInput):
@@ -183,14 +179,7 @@ def render(error: BaseException, *, request_id: str, extras: bool) -> Rendered:
     error = full_disk(error) or error
     code = code_of(error)
     status = code if code < 1_000 else code // 100
-    if not isinstance(error, PenstockError):
-        _log.error("request %s failed", request_id, exc_info=error)
-        message = f"The server failed on request {request_id}. Its log has the details."
-    else:
-        if status >= 500 and not isinstance(error, Overloaded | AuditUnavailable):
-            _log.error("request %s failed: %s", request_id, error, exc_info=error)
-        message = str(error)
-    body: dict[str, Any] = {"error_code": code, "message": message}
+    body: dict[str, Any] = {"error_code": code, "message": logged_message(error, status, request_id)}
     if extras and isinstance(error, Incompatible):
         body["incompatibilities"] = conflicts_json(error.verdict.conflicts)
     headers: list[tuple[bytes, bytes]] = []

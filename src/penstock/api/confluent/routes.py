@@ -7,12 +7,11 @@ from urllib.parse import unquote_to_bytes
 
 from penstock.api.confluent.errors import BadRequest, UnknownPath, WrongMethod
 from penstock.api.confluent.requests import Request
-from penstock.api.routing import RouteTable
+from penstock.api.routing import RouteTable, split_path
 
 __all__ = ["Handler", "Match", "RawText", "Route", "Router"]
 
 _MAX_PATH = 4_096
-_MAX_PART = 1_024
 
 Handler = Callable[[Request], Any]
 
@@ -56,7 +55,7 @@ class Router:
 
     def find(self, method: str, raw_path: str) -> Match:
         """Return the route; raise :class:`UnknownPath`, :class:`WrongMethod`, or :class:`BadRequest` for an invalid path."""
-        segments = _segments(raw_path)
+        segments = split_path(raw_path, _decoded, most=_MAX_PATH, invalid=BadRequest)
         context = "."
         if len(segments) > 2 and segments[0] == "contexts":
             context, segments = segments[1].strip(":") or ".", segments[2:]
@@ -70,15 +69,5 @@ class Router:
         return Match(route, parts, context)
 
 
-def _segments(raw_path: str) -> list[str]:
-    if len(raw_path) > _MAX_PATH:
-        raise BadRequest(f"The path has {len(raw_path)} characters; {_MAX_PATH} are read.")
-    parts = raw_path.strip("/").split("/")
-    try:
-        # A plus sign in a path is not a space.
-        segments = [unquote_to_bytes(part).decode() for part in parts]
-    except UnicodeDecodeError:
-        raise BadRequest("The path is not UTF-8.") from None
-    if any(len(segment) > _MAX_PART for segment in segments):
-        raise BadRequest(f"A part of the path has more than {_MAX_PART} characters.")
-    return [] if segments == [""] else segments
+def _decoded(part: str) -> str:
+    return unquote_to_bytes(part).decode()  # a plus sign in a path is not a space

@@ -18,7 +18,6 @@
 Source: Iceberg's REST catalog specification, ``ErrorModel`` and the responses of each path.
 """
 
-import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -26,7 +25,7 @@ import orjson
 
 from penstock.access.audit.log import AuditUnavailable
 from penstock.access.errors import NotAuthorized
-from penstock.api.errors import Overloaded, RequestTooLarge, Throttled
+from penstock.api.errors import Overloaded, RequestTooLarge, Throttled, logged_message
 from penstock.catalog.errors import DatabaseExists, DatabaseInUse, DatabaseNotFound, TableExists, TableNotFound
 from penstock.durable import full_disk
 from penstock.errors import (
@@ -54,8 +53,6 @@ __all__ = [
     "WrongMethod",
     "render",
 ]
-
-_log = logging.getLogger("penstock.server")
 
 
 class NoSuchNamespace(NotFound):
@@ -154,16 +151,12 @@ def render(error: BaseException, *, request_id: str) -> Rendered:
     """Return the answer for ``error``."""
     error = full_disk(error) or error
     status, error_type = next((_TYPES[class_] for class_ in type(error).__mro__ if class_ in _TYPES), _DEFECT)
-    if not isinstance(error, PenstockError):
-        _log.error("request %s failed", request_id, exc_info=error)
-        message = f"The server failed on request {request_id}. Its log has the details."
-    else:
-        if error_type == _DEFECT[1] and error.http_status < 500:
-            status, error_type = error.http_status, "BadRequestException"
-        if status >= 500 and not isinstance(error, Overloaded | AuditUnavailable):
-            _log.error("request %s failed: %s", request_id, error, exc_info=error)
-        words = _WORDS.get(type(error))
-        message = str(error) if words is None else words.format(getattr(error, "named", ""))
+    if isinstance(error, PenstockError) and error_type == _DEFECT[1] and error.http_status < 500:
+        status, error_type = error.http_status, "BadRequestException"
+    message = logged_message(error, status, request_id)
+    words = _WORDS.get(type(error))
+    if words is not None:
+        message = words.format(getattr(error, "named", ""))
     headers: list[tuple[bytes, bytes]] = []
     if status == 401:
         headers.append((b"www-authenticate", b'Bearer realm="Penstock"'))

@@ -14,10 +14,9 @@ from penstock.access.sigv4 import SignedRequest
 from penstock.api.iceberg.errors import PlainCredentials
 from penstock.api.iceberg.tokens import TokenEndpoint
 from penstock.api.limits import Limits
-from penstock.api.login import Login, PresentedKey
+from penstock.api.login import Login, PresentedKey, is_private
 from penstock.api.workers import Workers
 from penstock.errors import AccessDenied
-from penstock.settings.addresses import is_loopback
 
 __all__ = ["IcebergLogin", "PresentedToken"]
 
@@ -90,9 +89,7 @@ class IcebergLogin:
 
     def check_private(self, scope: Scope) -> None:
         """Raise :class:`PlainCredentials` if others on the network could read a token on this connection."""
-        server = scope.get("server")
-        plain = scope.get("scheme") != "https" and server and server[1] is not None and not is_loopback(server[0])
-        if plain and not self._insecure:
+        if not self._insecure and not is_private(scope):
             raise PlainCredentials
 
     async def _fetch(self, key_id: str) -> AccessKey | None:

@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from urllib.parse import unquote_plus
 
 from penstock.api.iceberg.call import Answer, Call
 from penstock.api.iceberg.errors import UnknownPath, WrongMethod
-from penstock.api.routing import RouteTable
+from penstock.api.routing import RouteTable, split_path
 from penstock.errors import InvalidInput
 
 __all__ = ["PREFIX", "ROOT", "Handler", "Match", "Route", "Router"]
@@ -14,8 +15,9 @@ __all__ = ["PREFIX", "ROOT", "Handler", "Match", "Route", "Router"]
 ROOT = "/iceberg"
 PREFIX = "/v1/{prefix}"
 _MAX_PATH = 8_192
-_MAX_PART = 1_024
 _CATALOGS = "catalogs"
+# Iceberg's clients encode names as in forms: a plus is a space.
+_decoded = partial(unquote_plus, errors="strict")
 
 Handler = Callable[[Call], Answer]
 
@@ -57,7 +59,7 @@ class Router:
 
     def find(self, method: str, raw_path: str) -> Match:
         """Return the route; raise :class:`UnknownPath`, :class:`WrongMethod`, or :class:`InvalidInput`."""
-        segments = _segments(raw_path)
+        segments = split_path(raw_path, _decoded, most=_MAX_PATH, invalid=InvalidInput, root=ROOT)
         catalog = None
         if len(segments) > 3 and segments[1] == _CATALOGS:
             catalog = segments[2]
@@ -74,17 +76,3 @@ class Router:
         if route is None:
             raise WrongMethod(method, sorted(methods))
         return Match(route, parts, catalog)
-
-
-def _segments(raw_path: str) -> list[str]:
-    if len(raw_path) > _MAX_PATH:
-        raise InvalidInput(f"The path has {len(raw_path)} characters; {_MAX_PATH} are read.")
-    parts = raw_path.removeprefix(ROOT).strip("/").split("/")
-    try:
-        # Iceberg's clients encode names as in forms: a plus is a space.
-        segments = [unquote_plus(part, errors="strict") for part in parts]
-    except UnicodeDecodeError:
-        raise InvalidInput("The path is not UTF-8.") from None
-    if any(len(segment) > _MAX_PART for segment in segments):
-        raise InvalidInput(f"A part of the path has more than {_MAX_PART} characters.")
-    return segments

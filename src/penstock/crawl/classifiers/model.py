@@ -73,7 +73,7 @@ def _csv(settings: Mapping[str, Any]) -> Recognizer:
         raise InvalidInput(f"CustomDatatypes has {', '.join(unknown)[:200]}.", remedy=f"Use {', '.join(_DATA_TYPES)}.")
     if len(header) > _MAX_COLUMNS or (header and types and len(header) != len(types)):
         raise InvalidInput("Header and CustomDatatypes of a CSV classifier differ in length, or are too long.")
-    if len({item.strip().lower() for item in header}) != len(header):
+    if len({name.strip().lower() for name in header}) != len(header):
         raise InvalidInput("Header of a CSV classifier has a name twice.")
     rules = CsvRules(
         delimiter=delimiter,

@@ -34,10 +34,10 @@ class ClassifierService:
         self._store = store
         self._now = now
 
-    def create(self, name: str, kind: ClassifierKind, settings: Mapping[str, Any]) -> None:
+    def create(self, name: str, classifier_type: ClassifierKind, settings: Mapping[str, Any]) -> None:
         """Add a classifier. Raises ClassifierExists, LimitExceeded, and :class:`InvalidInput` for unusable settings."""
         now = self._now()
-        classifier = Classifier(name=name, kind=kind, settings=settings, created=now, updated=now)
+        classifier = Classifier(name=name, kind=classifier_type, settings=settings, created=now, updated=now)
         recognizer_of(classifier)
         if not self._store.add(_KIND, classifier, limit=_LIMIT):
             raise ClassifierExists(name)
@@ -57,11 +57,11 @@ class ClassifierService:
 
         return page("classifiers", token, limit, read, lambda classifier: classifier.name, kind=str)
 
-    def update(self, name: str, kind: ClassifierKind, settings: Mapping[str, Any]) -> None:
+    def update(self, name: str, classifier_type: ClassifierKind, settings: Mapping[str, Any]) -> None:
         """Change the given settings. Raises ClassifierNotFound, and :class:`InvalidInput` for unusable ones."""
 
         def change(old: Classifier) -> Classifier:
-            if old.kind != kind:
+            if old.kind != classifier_type:
                 raise InvalidInput(f"Classifier {name} is of the kind {old.kind}.", remedy="Delete it, and create another.")
             changed = replace(old, settings={**old.settings, **settings}, version=old.version + 1, updated=self._now())
             recognizer_of(changed)

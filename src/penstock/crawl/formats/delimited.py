@@ -124,10 +124,10 @@ def _unique(names: Sequence[str]) -> Sequence[str]:
     unique: dict[str, None] = {}
     last: dict[str, int] = {}
     for name in names:
-        wanted = base = name.strip().lower() or f"col{len(unique)}"
-        while wanted in unique:
+        candidate = base = name.strip().lower() or f"col{len(unique)}"
+        while candidate in unique:
             # From the last number on: ten thousand equal names would otherwise take fifty million looks.
             last[base] = last.get(base, 1) + 1
-            wanted = f"{base}_{last[base]}"
-        unique[wanted] = None
+            candidate = f"{base}_{last[base]}"
+        unique[candidate] = None
     return list(unique)

@@ -73,11 +73,11 @@ def _compression(path: Path, start: bytes) -> tuple[str, str]:
 
 def _beginning(path: Path, ending: str) -> bytes:
     parts: list[bytes] = []
-    left = _MOST + 1
+    remaining = _MOST + 1
     with open_packed(str(path), ending) as stream:
-        while left > 0 and (part := stream.read(left)):
+        while remaining > 0 and (part := stream.read(remaining)):
             parts.append(part)
-            left -= len(part)
+            remaining -= len(part)
     return b"".join(parts)[: _MOST + 1]
 
 

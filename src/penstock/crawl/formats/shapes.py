@@ -28,8 +28,8 @@ def type_of(value: object, depth: int = 0) -> LakeType:
         return Struct(tuple(Field(name, member_type) for name, member_type in members_of(value, depth + 1).items()))
     if isinstance(value, list):
         element: LakeType = VOID
-        for item in value:
-            element = merged(element, type_of(item, depth + 1))
+        for entry in value:
+            element = merged(element, type_of(entry, depth + 1))
         return Array(element)
     if isinstance(value, int) and not isinstance(value, bool):
         return _INT if -(2**31) <= value < 2**31 else _BIGINT if -(2**63) <= value < 2**63 else _DOUBLE

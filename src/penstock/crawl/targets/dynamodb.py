@@ -66,16 +66,16 @@ def dynamodb_table(
 
 def _members(client: Any, target: DynamoTarget, check: Callable[[], None]) -> dict[str, LakeType]:
     members: dict[str, LakeType] = {}
-    left = _SAMPLE if target.scan_all is False else _ALL
+    remaining = _SAMPLE if target.scan_all is False else _ALL
     start: dict[str, Any] = {}
-    while left > 0:
+    while remaining > 0:
         check()
-        page = client.scan(TableName=target.table, Limit=min(left, _PAGE), **start)
+        page = client.scan(TableName=target.table, Limit=min(remaining, _PAGE), **start)
         for item in page["Items"]:
             for name, attribute in item.items():
                 key = name.lower()
                 members[key] = merged(members.get(key, VOID), _type(attribute, 0))
-        left -= len(page["Items"])
+        remaining -= len(page["Items"])
         if "LastEvaluatedKey" not in page:
             break
         start = {"ExclusiveStartKey": page["LastEvaluatedKey"]}
@@ -87,7 +87,7 @@ def _type(attribute: Mapping[str, Any], depth: int) -> LakeType:
         raise DataProblem(f"An item is nested more than {_MOST_DEPTH} levels deep.")
     ((code, value),) = attribute.items()
     if code == "M":
-        members = {name.lower(): _type(item, depth + 1) for name, item in value.items()}
+        members = {name.lower(): _type(member, depth + 1) for name, member in value.items()}
         return Struct(tuple(Field(name, member_type) for name, member_type in members.items()))
     if code in {"L", "NS"}:
         element: LakeType = VOID

@@ -69,7 +69,7 @@ def _folders(lake: LakePaths, root: str, depth: int, check: Callable[[], None]) 
         path = lake.listable(uri)
         if level >= depth or not path.is_dir() or _newest(lake, uri):
             continue
-        inside = sorted(item.name for item in path.iterdir() if item.is_dir() and not item.is_symlink())
+        inside = sorted(entry.name for entry in path.iterdir() if entry.is_dir() and not entry.is_symlink())
         pending += [(f"{uri}{name}/", level + 1) for name in inside if not name.startswith((".", "_"))]
     return sorted(folders)
 
@@ -77,7 +77,7 @@ def _folders(lake: LakePaths, root: str, depth: int, check: Callable[[], None]) 
 def _newest(lake: LakePaths, folder: str) -> Sequence[str]:
     """Return the names of the metadata files with the highest number."""
     path = lake.listable(f"{folder}metadata")
-    matches = [match for item in path.iterdir() if (match := _METADATA.fullmatch(item.name))] if path.is_dir() else []
+    matches = [match for entry in path.iterdir() if (match := _METADATA.fullmatch(entry.name))] if path.is_dir() else []
     numbers = {match[0]: int(match["number"] or match["version"]) for match in matches}
     return sorted(name for name, number in numbers.items() if number == max(numbers.values()))
 

@@ -71,7 +71,7 @@ def database_tables(target: JdbcTarget, address: DatabaseAddress) -> tuple[Seque
     Raises the errors of :func:`connected`, and :class:`LimitExceeded` for more than 200,000 columns.
     """
     database, schema, table = path_of(target)
-    wanted = linear_matcher(f"{_like(schema)}/{_like(table)}")
+    matcher = linear_matcher(f"{_like(schema)}/{_like(table)}")
     excluded = exclusion(target.exclusions)
     partitions = "AND NOT c.relispartition" if address.dialect == "postgresql" else ""
     with connected(replace(address, database=database), f"Connection {target.connection}") as opened:
@@ -90,7 +90,9 @@ def database_tables(target: JdbcTarget, address: DatabaseAddress) -> tuple[Seque
     texts = [f"{one}/{other}" for one, other in keys]
     left_out = [any(pair) for pair in zip(excluded(texts), excluded([other for _, other in keys]), strict=True)]
     chosen = [
-        key for key, is_in, is_out in zip(keys, wanted(texts) if keys else [], left_out, strict=True) if is_in and not is_out
+        key
+        for key, is_in, is_out in zip(keys, matcher(texts) if keys else [], left_out, strict=True)
+        if is_in and not is_out
     ]
     tables = [
         _described(target.connection, address.dialect, (database, *key), columns[key], relation_kinds[key]) for key in chosen

@@ -8,9 +8,9 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from types import FrameType
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Self
 
 import uvicorn
 import uvloop
@@ -19,6 +19,7 @@ from penstock.errors import EnvironmentProblem
 from penstock.server.http.hosts import host_rule
 from penstock.server.http.tls import server_context
 from penstock.settings.addresses import check_plain
+from penstock.settings.server import ServerSettings
 from penstock.settings.tls import TlsFiles
 
 __all__ = [
@@ -57,6 +58,11 @@ class Listening:
     tls: TlsFiles | None = None
     allowed_hosts: tuple[str, ...] = ()
     insecure_plain_http: bool = False
+
+    @classmethod
+    def of(cls, settings: ServerSettings) -> Self:
+        """Return what a server with ``settings`` listens on."""
+        return cls(**{field.name: getattr(settings, field.name) for field in fields(cls)})
 
 
 def check_listening(listening: Listening) -> None:

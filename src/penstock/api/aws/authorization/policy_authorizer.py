@@ -297,7 +297,7 @@ class _Decisions(NamedTuple):
         )
 
     def is_visible(self, listed: ListedMembers, member: Any, request: Request) -> bool:
-        """Return whether the caller may see ``item`` in the answer of a listing."""
+        """Return whether the caller may see ``member`` in the answer of a listing."""
         resources = listed.resources(member, request, self.resource_context)
         if self.lake is not None and not self.lake.is_visible(listed.action.rpartition(":")[2], member):
             return False

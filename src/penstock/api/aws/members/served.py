@@ -24,8 +24,8 @@ SNAPSHOT = Path(__file__).with_name("snapshot.json")
 class Members:
     """The members of a service's requests.
 
-    ``known`` has those that botocore's model had when they were recorded, by shape, with spaces between them. Handlers read
-    all that ``exclusions`` does not exclude.
+    ``recorded`` has those that botocore's model had when they were recorded, by shape, with spaces between them. Handlers
+    read all that ``exclusions`` does not exclude.
     """
 
     def __init__(self, recorded: Mapping[str, str], exclusions: Exclusions) -> None:
