@@ -6,6 +6,7 @@ Source: Iceberg's REST catalog specification.
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from penstock.api.iceberg.call import Answer, Call, checked_name, identifier, no_content
@@ -33,7 +34,7 @@ from penstock.lake.iceberg.glue_tables import is_table, is_view, location_of, ta
 from penstock.lake.iceberg.reachable import files_of, remove_files
 from penstock.lake.iceberg.table_metadata import new_table, read_table, referenced_only, written
 
-__all__ = ["list_tables", "rename", "routes"]
+__all__ = ["creation", "exists", "list_tables", "registered_document", "rename", "routes"]
 
 _MAX_CHANGES = 100
 _REPORTS = {"scan-report", "commit-report"}
@@ -44,16 +45,22 @@ def routes() -> list[Route]:
     home = f"{PREFIX}/namespaces/{{namespace}}"
     all_of, one = f"{home}/tables", f"{home}/tables/{{table}}"
     return [
-        Route(method="GET", path=all_of, name="ListTables", handler=_list),
+        Route(method="GET", path=all_of, name="ListTables", handler=partial(list_tables, views=False)),
         Route(method="POST", path=all_of, name="CreateTable", handler=_create, changes=True),
         Route(method="GET", path=one, name="LoadTable", handler=_load),
-        Route(method="HEAD", path=one, name="TableExists", handler=_exists),
+        Route(method="HEAD", path=one, name="TableExists", handler=partial(exists, views=False)),
         Route(method="POST", path=one, name="UpdateTable", handler=_commit, changes=True),
         Route(method="DELETE", path=one, name="DropTable", handler=_drop, changes=True),
         Route(method="GET", path=f"{one}/credentials", name="LoadCredentials", handler=_credentials),
         Route(method="POST", path=f"{one}/metrics", name="ReportMetrics", handler=_report),
         Route(method="POST", path=f"{home}/register", name="RegisterTable", handler=_register, changes=True),
-        Route(method="POST", path=f"{PREFIX}/tables/rename", name="RenameTable", handler=_rename, changes=True),
+        Route(
+            method="POST",
+            path=f"{PREFIX}/tables/rename",
+            name="RenameTable",
+            handler=partial(rename, views=False),
+            changes=True,
+        ),
         Route(
             method="POST",
             path=f"{PREFIX}/transactions/commit",
@@ -114,24 +121,38 @@ def rename(call: Call, *, views: bool) -> Answer:
     return no_content()
 
 
-def _list(call: Call) -> Answer:
-    return list_tables(call, views=False)
+def exists(call: Call, *, views: bool) -> Answer:
+    """Answer if the table or view exists; raise if it does not."""
+    call.access.check("GetTable", {"DatabaseName": call.database, "Name": call.table})
+    (existing_view if views else existing_table)(call, call.database, call.table)
+    return no_content()
 
 
-def _rename(call: Call) -> Answer:
-    return rename(call, views=False)
+def creation(call: Call, *, view: bool) -> tuple[str, str, Mapping[str, str]]:
+    """Return the name, location and properties of the table or view that a request creates, and that does not exist."""
+    request, database = call.document, call.database
+    name = checked_name(request.get("name"), f"name of the {'view' if view else 'table'}")
+    call.access.check("CreateTable", {"DatabaseName": database, "TableInput": {"Name": name}})
+    location = optional_text(request, "location", "the request") or default_location(call, database, name)
+    properties = texts(request, "properties", "the request") if request.get("properties") else {}
+    refuse_existing(call, database, name, view=view)
+    return name, location.rstrip("/"), properties
+
+
+def registered_document(call: Call, location: str) -> Any:
+    """Return the metadata document that a request registers; raise :class:`BadDocument` if there is none."""
+    try:
+        return call.files.read(location)
+    except NotFound as error:
+        raise BadDocument(error.message) from None
 
 
 def _create(call: Call) -> Answer:
     request, database = call.document, call.database
-    name = checked_name(request.get("name"), "name of the table")
-    call.access.check("CreateTable", {"DatabaseName": database, "TableInput": {"Name": name}})
-    location = optional_text(request, "location", "the request") or default_location(call, database, name)
-    properties = texts(request, "properties", "the request") if request.get("properties") else {}
-    refuse_existing(call, database, name)
+    name, location, properties = creation(call, view=False)
     table = new_table(
         member(request, "schema", "the request"),
-        location=location.rstrip("/"),
+        location=location,
         spec=request.get("partition-spec"),
         order=request.get("write-order"),
         properties=properties,
@@ -158,12 +179,6 @@ def _load(call: Call) -> Answer:
     document = loaded.document if mode == "all" else referenced_only(loaded.document)
     answer = _answer(call, database, name, loaded.location, document)
     return Answer(answer.body, headers={"etag": tag})
-
-
-def _exists(call: Call) -> Answer:
-    call.access.check("GetTable", {"DatabaseName": call.database, "Name": call.table})
-    existing_table(call, call.database, call.table)
-    return no_content()
 
 
 def _commit(call: Call) -> Answer:
@@ -224,15 +239,12 @@ def _register(call: Call) -> Answer:
         call.access.check("UpdateTable", {"DatabaseName": database, "TableInput": {"Name": name}})
     else:
         refuse_existing(call, database, name)
-    try:
-        document = call.files.read(location)
-    except NotFound as error:
-        raise BadDocument(error.message) from None
+    document = registered_document(call, location)
     table = read_table(document)
     check_location(call, database, name, table["location"], new=current is None, metadata=location)
-    new_table = table_input(name, table, location, current)
+    glue_table = table_input(name, table, location, current)
     version = None if current is None else current.version_id
-    call.change_tables([TableWrite(database=database, name=name, definition=new_table, version=version)])
+    call.change_tables([TableWrite(database=database, name=name, definition=glue_table, version=version)])
     return _answer(call, database, name, location, document)
 
 

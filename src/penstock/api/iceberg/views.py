@@ -3,6 +3,7 @@
 Source: Iceberg's REST catalog specification.
 """
 
+from functools import partial
 from typing import Any
 
 from penstock.api.iceberg.call import Answer, Call, checked_name, no_content
@@ -10,18 +11,15 @@ from penstock.api.iceberg.commits import Plan, publish
 from penstock.api.iceberg.lookup import (
     Loaded,
     check_location,
-    default_location,
     existing_view,
     read_metadata,
     refuse_existing,
 )
 from penstock.api.iceberg.routes import PREFIX, Route
-from penstock.api.iceberg.tables import list_tables, rename
+from penstock.api.iceberg.tables import creation, exists, list_tables, registered_document, rename
 from penstock.catalog.model import Table
 from penstock.catalog.tables import TableWrite
-from penstock.errors import NotFound
-from penstock.lake.iceberg.documents import documents, member, optional_text, text, texts
-from penstock.lake.iceberg.errors import BadDocument
+from penstock.lake.iceberg.documents import documents, member, text
 from penstock.lake.iceberg.glue_tables import location_of, view_input
 from penstock.lake.iceberg.view_metadata import apply_view_updates, check_view_requirements, new_view, read_view
 
@@ -33,52 +31,39 @@ def routes() -> list[Route]:
     home = f"{PREFIX}/namespaces/{{namespace}}"
     all_of, one = f"{home}/views", f"{home}/views/{{view}}"
     return [
-        Route(method="GET", path=all_of, name="ListViews", handler=_list),
+        Route(method="GET", path=all_of, name="ListViews", handler=partial(list_tables, views=True)),
         Route(method="POST", path=all_of, name="CreateView", handler=_create, changes=True),
         Route(method="GET", path=one, name="LoadView", handler=_load),
-        Route(method="HEAD", path=one, name="ViewExists", handler=_exists),
+        Route(method="HEAD", path=one, name="ViewExists", handler=partial(exists, views=True)),
         Route(method="POST", path=one, name="ReplaceView", handler=_replace, changes=True),
         Route(method="DELETE", path=one, name="DropView", handler=_drop, changes=True),
         Route(method="POST", path=f"{home}/register-view", name="RegisterView", handler=_register, changes=True),
-        Route(method="POST", path=f"{PREFIX}/views/rename", name="RenameView", handler=_rename, changes=True),
+        Route(
+            method="POST",
+            path=f"{PREFIX}/views/rename",
+            name="RenameView",
+            handler=partial(rename, views=True),
+            changes=True,
+        ),
     ]
 
 
-def _list(call: Call) -> Answer:
-    return list_tables(call, views=True)
-
-
-def _rename(call: Call) -> Answer:
-    return rename(call, views=True)
-
-
 def _create(call: Call) -> Answer:
-    request, database = call.document, call.database
-    name = checked_name(request.get("name"), "name of the view")
-    call.access.check("CreateTable", {"DatabaseName": database, "TableInput": {"Name": name}})
-    location = optional_text(request, "location", "the request") or default_location(call, database, name)
-    properties = texts(request, "properties", "the request") if request.get("properties") else {}
-    refuse_existing(call, database, name, view=True)
+    request = call.document
+    name, location, properties = creation(call, view=True)
     view = new_view(
         member(request, "schema", "the request"),
         member(request, "view-version", "the request"),
-        location=location.rstrip("/"),
+        location=location,
         properties=properties,
     )
-
-    [created] = publish(call, [lambda: _plan(call, database, name, view, None)])
+    [created] = publish(call, [lambda: _plan(call, call.database, name, view, None)])
     return _answer(created)
 
 
 def _load(call: Call) -> Answer:
     call.access.check("GetTable", {"DatabaseName": call.database, "Name": call.table})
     return _answer(read_metadata(call, existing_view(call, call.database, call.table)))
-
-
-def _exists(call: Call) -> Answer:
-    call.access.check("GetTable", {"DatabaseName": call.database, "Name": call.table})
-    existing_view(call, call.database, call.table)
-    return no_content()
 
 
 def _replace(call: Call) -> Answer:
@@ -116,13 +101,9 @@ def _register(call: Call) -> Answer:
     call.access.check("CreateTable", {"DatabaseName": database, "TableInput": {"Name": name}})
     call.access.check_files("s3:GetObject", [location], (database, name))
     refuse_existing(call, database, name, view=True)
-    try:
-        view = read_view(call.files.read(location))
-    except NotFound as error:
-        raise BadDocument(error.message) from None
+    view = read_view(registered_document(call, location))
     check_location(call, database, name, view["location"], new=True, metadata=location)
-    new_view = view_input(name, view, location, None)
-    call.change_tables([TableWrite(database=database, name=name, definition=new_view)])
+    call.change_tables([TableWrite(database=database, name=name, definition=view_input(name, view, location, None))])
     return _answer(Loaded(location, view))
 
 
