@@ -132,8 +132,13 @@ class Authorizer:
         policies = self.fetch(caller)
         context = RequestContextKeys(caller, origin, resource_account=owner, tags=policies.tags, extra=extra)
         request = AccessRequest(caller=caller, action=action, resource=prefix, context=context)
-        every = (*policies.identity, *(policies.boundary or ()), *(policies.session or ()), *([policy] if policy else ()))
-        if not is_uniform(request, every):
+        policy_layers = (
+            *policies.identity,
+            *(policies.boundary or ()),
+            *(policies.session or ()),
+            *([policy] if policy else ()),
+        )
+        if not is_uniform(request, policy_layers):
             return None
         return self.decide(caller, action, prefix, origin, owner=owner, policy=policy, extra=extra)
 

@@ -124,7 +124,7 @@ class _Pool:
         self._free = total
         self._share = share
         self._timeout = timeout
-        self._held: dict[str, int] = {}
+        self._of_owner: dict[str, int] = {}
         self._waiting: OrderedDict[str, deque[tuple[int, asyncio.Future[None]]]] = OrderedDict()
         self._count = 0
 
@@ -157,11 +157,11 @@ class _Pool:
 
     def release(self, owner: str, size: int) -> None:
         self._free += size
-        remaining = self._held[owner] - size
+        remaining = self._of_owner[owner] - size
         if remaining:
-            self._held[owner] = remaining
+            self._of_owner[owner] = remaining
         else:
-            del self._held[owner]
+            del self._of_owner[owner]
         if self._waiting:
             self._serve()
 
@@ -181,11 +181,11 @@ class _Pool:
                     served = True
 
     def _fits(self, owner: str, size: int) -> bool:
-        return size <= self._free and self._held.get(owner, 0) + size <= self._share
+        return size <= self._free and self._of_owner.get(owner, 0) + size <= self._share
 
     def _give(self, owner: str, size: int) -> None:
         self._free -= size
-        self._held[owner] = self._held.get(owner, 0) + size
+        self._of_owner[owner] = self._of_owner.get(owner, 0) + size
 
     def _forget(self, owner: str, place: tuple[int, asyncio.Future[None]]) -> None:
         queue = self._waiting.get(owner)

@@ -25,13 +25,13 @@ class Problems:
     """The problems of a crawl, in sentences: all are counted, the first hundred are kept."""
 
     count: int = 0
-    kept: list[str] = field(default_factory=list)
+    sentences: list[str] = field(default_factory=list)
 
     def add(self, sentence: str) -> None:
         """Add a problem, cut at 500 characters."""
         self.count += 1
-        if len(self.kept) < _MAX_PROBLEMS:
-            self.kept.append(sentence[:500])
+        if len(self.sentences) < _MAX_PROBLEMS:
+            self.sentences.append(sentence[:500])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -85,7 +85,7 @@ def crawl(crawler: Crawler, context: CrawlContext) -> Tally:
         files_found=len(run.current),
         files_read=run.read,
         problem_count=run.problems.count,
-        problems=tuple(run.problems.kept),
+        problems=tuple(run.problems.sentences),
     )
 
 

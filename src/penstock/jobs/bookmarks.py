@@ -22,7 +22,7 @@ __all__ = ["BOOKMARKS", "MAX_DOCUMENT", "Bookmark", "BookmarkService", "check_do
 MAX_DOCUMENT = 4_000_000
 """Characters of a document."""
 _MAX_VALUES = 500_000
-_KEPT = 20
+_MAX_HISTORY = 20
 """How many runs back a bookmark can be rewound."""
 
 
@@ -93,7 +93,7 @@ class BookmarkService:
                 run_id=run_id,
                 previous_run_id=stored.previous_run_id if is_same_run else stored.run_id,
                 document=document,
-                history=(*history, (run_id, document))[-_KEPT:],
+                history=(*history, (run_id, document))[-_MAX_HISTORY:],
             )
 
         return self._change(job, change)
@@ -151,4 +151,4 @@ def _committed(bookmark: Bookmark, run_id: str) -> str:
     for name, document in bookmark.history:
         if name == run_id:
             return document
-    raise EntryNotFound(f"in the last {_KEPT} commits of job {bookmark.job}, run", run_id)
+    raise EntryNotFound(f"in the last {_MAX_HISTORY} commits of job {bookmark.job}, run", run_id)

@@ -115,16 +115,16 @@ class Environments:
         for name in ("sets", "environments"):
             durable.make_folder(self._folder / name, mode=0o755)
         record = self._folder / "sets" / f"{self._set_of(modules, wheels)}.json"
-        environment = self._held(record)
+        environment = self._finished(record)
         if environment is not None:
             return environment
         try:
             lock = file_lock(self._folder / "lock", patience=_WAIT_SECONDS)
             with lock:
-                environment = self._held(record)  # another run has made it meanwhile
+                environment = self._finished(record)  # another run has made it meanwhile
                 if environment is None:
                     self._make(modules, wheels, record)
-                    environment = self._held(record)
+                    environment = self._finished(record)
         except TimeoutError:
             raise EnvironmentProblem(f"Another run has installed modules for {_WAIT_SECONDS:.0f} seconds.") from None
         assert environment is not None
@@ -139,7 +139,7 @@ class Environments:
         }
         return hashlib.sha256(json.dumps(request, sort_keys=True).encode()).hexdigest()
 
-    def _held(self, record: Path) -> tuple[Path, int] | None:
+    def _finished(self, record: Path) -> tuple[Path, int] | None:
         """Return the environment of a set, locked against its removal; None if it has to be made."""
         locked = _read(record)
         if locked is None:

@@ -169,5 +169,5 @@ def test_problems_are_counted_and_bounded() -> None:
     for _ in range(1000):
         problems.add("x" * 10_000)
     assert problems.count == 1000
-    assert len(problems.kept) == 100
-    assert len(problems.kept[0]) == 500
+    assert len(problems.sentences) == 100
+    assert len(problems.sentences[0]) == 500

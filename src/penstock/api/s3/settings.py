@@ -42,9 +42,9 @@ class _Setting:
     """Returns what is stored of a document; raises S3Error for what is not served. Empty: nothing is stored."""
     default: Callable[[Call], Shape] | S3Error
     """What a bucket has that was given none: a document, or the error."""
-    kept: str | None = None
-    """A member of a header that is stored with the document; ``kept_default`` where it is not sent."""
-    kept_default: str = ""
+    stored_member: str | None = None
+    """A member of a header that is stored with the document; ``member_default`` where it is not sent."""
+    member_default: str = ""
     removed: S3Error | None = None
     """What reads answer after the setting was removed; None for the default."""
 
@@ -53,7 +53,11 @@ def _put(setting: _Setting) -> Handler:
     async def put(call: Call) -> Answer:
         await _check(call, setting.write)
         document = setting.check(await call.document(setting.shape, elements=_ELEMENTS, optional=setting.name == "acl"))
-        header = {} if setting.kept is None else {setting.kept: call.members.get(setting.kept, setting.kept_default)}
+        header = (
+            {}
+            if setting.stored_member is None
+            else {setting.stored_member: call.members.get(setting.stored_member, setting.member_default)}
+        )
         if document:
             await call.run(call.lake.store.settings.put, call.bucket, setting.name, json.dumps({**document, **header}))
         else:
@@ -236,7 +240,7 @@ _SETTINGS: Mapping[str, _Setting] = {
     "BucketLifecycleConfiguration": _Setting(
         name="lifecycle", read="GetLifecycleConfiguration", write="PutLifecycleConfiguration",
         shape="BucketLifecycleConfiguration", payload=None, check=_lifecycle,
-        kept="TransitionDefaultMinimumObjectSize", kept_default="all_storage_classes_128K",
+        stored_member="TransitionDefaultMinimumObjectSize", member_default="all_storage_classes_128K",
         default=S3Error("NoSuchLifecycleConfiguration", "The lifecycle configuration does not exist"),
     ),
     "BucketVersioning": _Setting(

@@ -89,8 +89,8 @@ class GovernedFiles:
         if table not in self._folders:
             # All of them, once a statement: the files of a partition may be anywhere.
             keys = stored is not None and stored.partition_keys
-            every = self._tables.partitions(*table) if keys else ()
-            self._folders[table] = frozenset(filter(None, (arn_of(partition.storage.location) for partition in every)))
+            partitions = self._tables.partitions(*table) if keys else ()
+            self._folders[table] = frozenset(filter(None, (arn_of(partition.storage.location) for partition in partitions)))
         yield from (ancestor for ancestor in _ancestors(location) if ancestor in self._folders[table])
 
     def _table(self, table: TableKey) -> Table | None:

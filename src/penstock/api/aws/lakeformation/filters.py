@@ -42,7 +42,7 @@ def filter_handlers(service: LakeFormation, catalog: CatalogService) -> dict[str
         service.delete_filter(request["DatabaseName"], request["TableName"], request["Name"])
         return {}
 
-    def every(request: Request, _context: RequestContext) -> Response:
+    def list_all(request: Request, _context: RequestContext) -> Response:
         table = request.get("Table") or {}
         check_own(table, service.account)
         database, name = table.get("DatabaseName", "").lower(), (table.get("Name") or "").lower()
@@ -58,7 +58,7 @@ def filter_handlers(service: LakeFormation, catalog: CatalogService) -> dict[str
         "UpdateDataCellsFilter": update,
         "GetDataCellsFilter": get,
         "DeleteDataCellsFilter": delete,
-        "ListDataCellsFilter": every,
+        "ListDataCellsFilter": list_all,
     }
 
 

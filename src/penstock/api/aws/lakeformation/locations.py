@@ -37,7 +37,7 @@ def location_handlers(service: LakeFormation) -> dict[str, Handler]:
     def describe(request: Request, _context: RequestContext) -> Response:
         return {"ResourceInfo": _shown(_arn(request), service.get_named(_LOCATION, _arn(request)))}
 
-    def every(_request: Request, _context: RequestContext) -> Response:
+    def list_all(_request: Request, _context: RequestContext) -> Response:
         return {"ResourceInfoList": [_shown(*pair) for pair in service.named(_LOCATION)]}
 
     return {
@@ -45,7 +45,7 @@ def location_handlers(service: LakeFormation) -> dict[str, Handler]:
         "UpdateResource": update,
         "DescribeResource": describe,
         "DeregisterResource": call(partial(service.delete_named, _LOCATION), member("ResourceArn", location_arn)),
-        "ListResources": every,
+        "ListResources": list_all,
     }
 
 

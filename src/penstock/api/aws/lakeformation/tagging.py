@@ -31,7 +31,7 @@ def _tags(service: LakeFormation) -> dict[str, Handler]:
     def get(request: Request, _context: RequestContext) -> Response:
         return _pair(service, request["TagKey"].lower(), tags.get(request["TagKey"]))
 
-    def every(_request: Request, _context: RequestContext) -> Response:
+    def list_all(_request: Request, _context: RequestContext) -> Response:
         return {"LFTags": [_pair(service, key, values) for key, values in tags.list()]}
 
     def update(request: Request, _context: RequestContext) -> Response:
@@ -48,7 +48,7 @@ def _tags(service: LakeFormation) -> dict[str, Handler]:
     return {
         "CreateLFTag": call(tags.create, "TagKey", "TagValues"),
         "GetLFTag": get,
-        "ListLFTags": every,
+        "ListLFTags": list_all,
         "UpdateLFTag": update,
         "DeleteLFTag": delete,
     }
@@ -94,54 +94,54 @@ def _assignments(service: LakeFormation, catalog: CatalogService) -> dict[str, H
 
 def _expressions(service: LakeFormation) -> dict[str, Handler]:
     def put(request: Request, *, new: bool) -> Response:
-        policy = {"LFTagPolicy": {"ResourceType": "TABLE", "Expression": request["Expression"]}}
-        checked = canonical(policy, service.account)["LFTagPolicy"]["Expression"]
-        document = {"Expression": checked, "Description": request.get("Description", "")}
+        document = {"Expression": _expression(service, request), "Description": request.get("Description", "")}
         service.put_named(_EXPRESSION, request["Name"], document, new=new)
         return {}
 
     def get(request: Request, _context: RequestContext) -> Response:
         return _shown_expression(service, request["Name"], service.get_named(_EXPRESSION, request["Name"]))
 
-    def every(_request: Request, _context: RequestContext) -> Response:
+    def list_all(_request: Request, _context: RequestContext) -> Response:
         return {"LFTagExpressions": [_shown_expression(service, *pair) for pair in service.named(_EXPRESSION)]}
 
     return {
         "CreateLFTagExpression": lambda request, _context: put(request, new=True),
         "UpdateLFTagExpression": lambda request, _context: put(request, new=False),
         "GetLFTagExpression": get,
-        "ListLFTagExpressions": every,
+        "ListLFTagExpressions": list_all,
         "DeleteLFTagExpression": call(partial(service.delete_named, _EXPRESSION), "Name"),
     }
 
 
 def _searches(service: LakeFormation, catalog: CatalogService) -> dict[str, Handler]:
-    def expression(request: Request) -> Sequence[Mapping[str, Any]]:
-        policy = {"LFTagPolicy": {"ResourceType": "TABLE", "Expression": request["Expression"]}}
-        return canonical(policy, service.account)["LFTagPolicy"]["Expression"]  # type: ignore[no-any-return]
-
     def databases(request: Request, context: RequestContext) -> Response:
-        tags_expression, assigned = expression(request), service.tags.assignments()
+        expression, assigned = _expression(service, request), service.tags.assignments()
         answers = []
         for database in catalog.databases():
             tags = assigned.database(database.name)
-            if matches(tags_expression, tags):
+            if matches(expression, tags):
                 shape = database_shape(database, context.account)
                 answers.append({"Database": shape, **_without_empty(LFTags=_pairs(service, tags))})
         return {"DatabaseList": answers}
 
     def tables(request: Request, context: RequestContext) -> Response:
-        tags_expression, assigned = expression(request), service.tags.assignments()
+        expression, assigned = _expression(service, request), service.tags.assignments()
         answers = []
         for database in catalog.databases():
             for table in catalog.tables(database.name):
-                if matches(tags_expression, assigned.table(database.name, table.name)):
+                if matches(expression, assigned.table(database.name, table.name)):
                     columns = [column.name.lower() for column in table.storage.columns]
                     tags = _table_tags(service, assigned, database.name, table.name, columns)
                     answers.append({"Table": table_shape(table, context.account), **tags})
         return {"TableList": answers}
 
     return {"SearchDatabasesByLFTags": databases, "SearchTablesByLFTags": tables}
+
+
+def _expression(service: LakeFormation, request: Request) -> Sequence[Mapping[str, Any]]:
+    """Return the expression of a request in its canonical form."""
+    policy = {"LFTagPolicy": {"ResourceType": "TABLE", "Expression": request["Expression"]}}
+    return canonical(policy, service.account)["LFTagPolicy"]["Expression"]  # type: ignore[no-any-return]
 
 
 def _places(service: LakeFormation, catalog: CatalogService, resource: Mapping[str, Any]) -> Sequence[str]:
