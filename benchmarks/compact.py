@@ -19,7 +19,7 @@ from penstock.cli.platform.fetch import spark_archive
 from penstock.client.catalog import CatalogClient
 from penstock.local.artefacts import class_path
 from penstock.local.java import find_java
-from penstock.pipelines.targets import CatalogTarget
+from penstock.pipelines.sections import CatalogTarget
 from penstock.retries import wait_until
 from penstock.spark.maintenance.settings import CompactionSettings
 from penstock.spark.maintenance.table import compact_table

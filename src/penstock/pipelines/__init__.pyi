@@ -11,6 +11,7 @@ from .model import Pipeline as Pipeline
 from .model import Trigger as Trigger
 from .parse import parse_pipeline as parse_pipeline
 from .parse import read_pipeline as read_pipeline
+from .sections import CatalogTarget as CatalogTarget
 from .sinks.delta import DeltaSink as DeltaSink
 from .sinks.dynamodb import DynamoDbSink as DynamoDbSink
 from .sinks.iceberg import IcebergCatalog as IcebergCatalog
@@ -24,7 +25,6 @@ from .sinks.settings import SinkSettings as SinkSettings
 from .sources.files import FileSource as FileSource
 from .sources.kafka import KafkaSource as KafkaSource
 from .sources.kinesis import KinesisSource as KinesisSource
-from .targets import CatalogTarget as CatalogTarget
 from .transforms import DeduplicateStep as DeduplicateStep
 from .transforms import Expectation as Expectation
 from .transforms import Mask as Mask

@@ -10,10 +10,10 @@ from typing import Literal
 
 from penstock.errors import InvalidInput
 from penstock.pipelines.decode import Decode
+from penstock.pipelines.sections import CatalogTarget
 from penstock.pipelines.sinks.parquet import ParquetSink
 from penstock.pipelines.sinks.settings import SinkSettings
 from penstock.pipelines.sources.kinds import Source
-from penstock.pipelines.targets import CatalogTarget
 from penstock.pipelines.transforms import Transform
 
 __all__ = [

@@ -1,14 +1,28 @@
 """What the sections of a pipeline's YAML share: locations, catalog tables, defaults."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from penstock.pipelines.targets import CatalogTarget
 from penstock.settings.document import Section
 
-__all__ = ["catalog_target", "default", "location"]
+__all__ = ["CatalogTarget", "catalog_target", "default", "location"]
 
 _Value = TypeVar("_Value")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CatalogTarget:
+    """The catalog table that gets the partitions. ``create``: create it, and add columns, when batches need them."""
+
+    database: str
+    table: str
+    create: bool = False
+
+    @property
+    def name(self) -> str:
+        """DATABASE.TABLE."""
+        return f"{self.database}.{self.table}"
 
 
 def location(section: Section, base: Path, *names: str) -> str:

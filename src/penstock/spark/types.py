@@ -1,6 +1,7 @@
 """The lake's types as Spark's, and back; and Spark's own text for a type."""
 
 from collections.abc import Callable, Mapping
+from typing import cast
 
 from pyspark.sql.types import (
     ArrayType,
@@ -51,91 +52,90 @@ _SCALARS: Mapping[str, DataType] = {
     "timestamp_ntz": TimestampNTZType(),
     "void": NullType(),
     "variant": VariantType(),
-    # Spark has lengths of texts in the columns of tables alone.
+    # Only columns of tables have lengths of texts in Spark.
     "varchar": StringType(),
     "char": StringType(),
     "uuid": StringType(),
     "timestamptz": TimestampType(),
 }
-_NAMES = {type(kind): name for name, kind in reversed(list(_SCALARS.items()))}
+_NAMES = {type(data_type): name for name, data_type in reversed(list(_SCALARS.items()))}
 
 
-def lake_type(kind: DataType) -> LakeType:
+def lake_type(data_type: DataType) -> LakeType:
     """Return the lake's type. Raises :class:`TypeMissing` if it has none of these values, such as intervals."""
-    return _lake_type(kind, _missing)
+    return _lake_type(data_type, _missing)
 
 
-def hive_type(kind: DataType) -> str:
+def hive_type(data_type: DataType) -> str:
     """Return the catalog's text for a column.
 
     A timestamp without a zone is ``timestamp`` there, too. What the lake has no type for has Spark's own name.
     """
-    return stored(_lake_type(kind, _named))
+    return stored(_lake_type(data_type, _spark_name))
 
 
 def spark_columns(columns: Mapping[str, str]) -> StructType:
     """Return Spark's columns of a table whose columns are given with the catalog's types. Raises as :func:`spark_type`."""
-    return StructType([StructField(name, spark_type(kind)) for name, kind in columns.items()])
+    return StructType([StructField(name, spark_type(data_type)) for name, data_type in columns.items()])
 
 
-def spark_type(kind: LakeType | str) -> DataType:
+def spark_type(data_type: LakeType | str) -> DataType:
     """Return Spark's type for one of the lake, or for the catalog's text of one.
 
-    Raises :class:`DataProblem` for a text that is no type, and for a type that Spark lacks.
+    Raises :class:`DataProblem` for a text that is not a type, and for a type that Spark lacks.
     """
     try:
-        return _spark_type(parse(kind) if isinstance(kind, str) else kind)
+        return _spark_type(parse(data_type) if isinstance(data_type, str) else data_type)
     except (TypeUnreadable, TypeMissing) as error:
-        text = kind if isinstance(kind, str) else render(kind)
+        text = data_type if isinstance(data_type, str) else render(data_type)
         raise DataProblem(
             f"'{text[:200]}' is not a type of the catalog that Spark has: {error.message}", remedy=error.remedy
         ) from None
 
 
-def ddl(kind: DataType) -> str:
+def ddl(data_type: DataType) -> str:
     """Return the type as Spark SQL writes it, with all names of fields quoted; every field can be null."""
-    return spark.ddl(_lake_type(kind, _named))
+    return spark.ddl(_lake_type(data_type, _spark_name))
 
 
-def _spark_type(kind: LakeType) -> DataType:
-    match kind:
+def _spark_type(data_type: LakeType) -> DataType:
+    match data_type:
         case Array():
-            return ArrayType(_spark_type(kind.element))
+            return ArrayType(_spark_type(data_type.element))
         case Map():
-            return MapType(_spark_type(kind.key), _spark_type(kind.value))
+            return MapType(_spark_type(data_type.key), _spark_type(data_type.value))
         case Struct():
-            return StructType([StructField(field.name, _spark_type(field.type), field.nullable) for field in kind])
+            return StructType([StructField(field.name, _spark_type(field.type), field.nullable) for field in data_type])
         case Scalar(name="decimal"):
-            return DecimalType(*kind.numbers)
+            return DecimalType(*data_type.numbers)
         case _:
-            data_type: DataType = scalar_of(_SCALARS, kind, "Spark")
-            return data_type
+            return cast("DataType", scalar_of(_SCALARS, data_type, "Spark"))
 
 
-def _lake_type(kind: DataType, missing: Callable[[DataType], Scalar]) -> LakeType:
+def _lake_type(data_type: DataType, missing: Callable[[DataType], Scalar]) -> LakeType:
     def inner(part: DataType) -> LakeType:
         return _lake_type(part, missing)
 
-    match kind:
+    match data_type:
         case StructType():
-            return Struct(tuple(Field(field.name, inner(field.dataType), field.nullable) for field in kind.fields))
+            return Struct(tuple(Field(field.name, inner(field.dataType), field.nullable) for field in data_type.fields))
         case ArrayType():
-            return Array(inner(kind.elementType))
+            return Array(inner(data_type.elementType))
         case MapType():
-            return Map(inner(kind.keyType), inner(kind.valueType))
+            return Map(inner(data_type.keyType), inner(data_type.valueType))
         case DecimalType():
-            return Scalar("decimal", (kind.precision, kind.scale))
+            return Scalar("decimal", (data_type.precision, data_type.scale))
         case VarcharType() | CharType():
-            return Scalar("varchar" if isinstance(kind, VarcharType) else "char", (kind.length,))
-    name = _NAMES.get(type(kind))
-    return missing(kind) if name is None else Scalar(name)
+            return Scalar("varchar" if isinstance(data_type, VarcharType) else "char", (data_type.length,))
+    name = _NAMES.get(type(data_type))
+    return missing(data_type) if name is None else Scalar(name)
 
 
-def _named(kind: DataType) -> Scalar:
-    return Scalar(kind.simpleString())
+def _spark_name(data_type: DataType) -> Scalar:
+    return Scalar(data_type.simpleString())
 
 
-def _missing(kind: DataType) -> Scalar:
+def _missing(data_type: DataType) -> Scalar:
     raise TypeMissing(
-        f"The lake has no type for Spark's {kind.simpleString()}.", remedy="Cast the column, to string for example."
+        f"The lake has no type for Spark's {data_type.simpleString()}.", remedy="Cast the column, to string for example."
     )

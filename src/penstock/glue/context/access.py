@@ -33,8 +33,8 @@ __all__ = [
     "catalog_table",
     "database_of",
     "frame_from_options",
-    "spark_frames",
     "table_frame",
+    "write_frames",
 ]
 
 
@@ -153,9 +153,7 @@ class DataSink:
 
     def writeFrame(self, dynamic_frame: Any, info: str = "") -> Any:  # noqa: N802, ARG002
         """Write a DynamicFrame or a DataFrame, all its rows or none, and return it; of a collection each frame."""
-        for spark_frame in spark_frames(dynamic_frame):
-            write(self._request, spark_frame)
-        return dynamic_frame
+        return write_frames(dynamic_frame, write, self._request)
 
     def write(self, dynamic_frame_or_dfc: Any, info: str = "") -> Any:
         """Write a frame as :meth:`writeFrame` does."""
@@ -199,13 +197,19 @@ class DataFrameWriter(FrameWriter):
         )
 
 
-def spark_frames(frame: Any) -> Sequence[DataFrame]:
-    """Return Spark's frame of a DynamicFrame or a DataFrame, of a collection those of its frames.
+def write_frames(frame: Any, sink: Callable[[Write, DataFrame], None], request: Write) -> Any:
+    """Write Spark's frame of a DynamicFrame or a DataFrame, of a collection those of its frames; return ``frame``.
 
     Raises :class:`InvalidInput` for anything else.
     """
+    for spark_frame in _spark_frames(frame):
+        sink(request, spark_frame)
+    return frame
+
+
+def _spark_frames(frame: Any) -> Sequence[DataFrame]:
     if isinstance(frame, DynamicFrameCollection):
-        return [spark_frame for member in frame.values() for spark_frame in spark_frames(member)]
+        return [spark_frame for member in frame.values() for spark_frame in _spark_frames(member)]
     if isinstance(frame, DynamicFrame):
         return [frame.toDF()]
     if isinstance(frame, DataFrame):

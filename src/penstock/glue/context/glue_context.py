@@ -27,8 +27,8 @@ from penstock.glue.context.access import (
     catalog_table,
     database_of,
     frame_from_options,
-    spark_frames,
     table_frame,
+    write_frames,
 )
 from penstock.glue.context.purge import purge_path, purge_table
 from penstock.glue.context.streaming import BatchFunction, for_each_batch
@@ -269,9 +269,7 @@ class GlueContext:
         """
         frame = frame_or_dfc if frame_or_dfc is not None else more.get("frame")
         request = self._write(connection_type, connection_options, format, format_options, transformation_ctx)
-        for spark_frame in spark_frames(frame):
-            write(request, spark_frame)
-        return frame
+        return write_frames(frame, write, request)
 
     write_dynamic_frame_from_options = write_from_options
 
@@ -303,9 +301,7 @@ class GlueContext:
             catalog_id=catalog_id,
             temporary=redshift_tmp_dir,
         )
-        for spark_frame in spark_frames(frame):
-            write_table(request, spark_frame)
-        return frame
+        return write_frames(frame, write_table, request)
 
     write_data_frame_from_catalog = write_dynamic_frame_from_catalog
 
@@ -326,9 +322,7 @@ class GlueContext:
         vendor = jdbc_configuration(self._session.connection(catalog_connection))["vendor"] or ""
         options = {**(connection_options or {}), "useConnectionProperties": True, "connectionName": catalog_connection}
         request = replace(self._write(vendor, options, None, {}, transformation_ctx), temporary=redshift_tmp_dir)
-        for spark_frame in spark_frames(frame):
-            write(request, spark_frame)
-        return frame
+        return write_frames(frame, write, request)
 
     def write_from_jdbc_conf(
         self,

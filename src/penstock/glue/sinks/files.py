@@ -20,7 +20,7 @@ from penstock.glue.sinks.port import Write
 from penstock.glue.sinks.staging import publish
 from penstock.glue.sources.file_tables import format_of, is_files
 from penstock.glue.sources.listing import check_bucket
-from penstock.pipelines.targets import CatalogTarget
+from penstock.pipelines.sections import CatalogTarget
 from penstock.spark.tables.catalog import CatalogTable
 from penstock.spark.tables.shapes import hive_columns
 

@@ -5,9 +5,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
 
-from penstock.pipelines.sections import catalog_target, location
+from penstock.pipelines.sections import CatalogTarget, catalog_target, location
 from penstock.pipelines.sinks.settings import SinkSettings, WriteMode, sink_settings
-from penstock.pipelines.targets import CatalogTarget
 from penstock.settings.document import Section
 
 __all__ = ["DeltaSink", "delta_sink"]

@@ -5,9 +5,8 @@ from pathlib import Path
 from typing import ClassVar, Literal
 
 from penstock.errors import InvalidInput
-from penstock.pipelines.sections import catalog_target, location
+from penstock.pipelines.sections import CatalogTarget, catalog_target, location
 from penstock.pipelines.sinks.settings import SinkSettings, sink_settings
-from penstock.pipelines.targets import CatalogTarget
 from penstock.settings.document import Section
 from penstock.settings.units import parse_size
 

@@ -27,12 +27,12 @@ class DriftStop(DataProblem):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """One difference, in a sentence, and the policy for it. ``keys`` name it in the memory of what was said.
+    """One difference, in a sentence, and the policy for it. ``keys`` name it among those that were reported.
 
     ``table``: rows that the table cannot take, which is a stop in any case.
     """
 
-    kind: Literal["missing-field", "null-jump", "table"]
+    type: Literal["missing-field", "null-jump", "table"]
     text: str
     remedy: str
     keys: tuple[str, ...] = ()
@@ -48,7 +48,7 @@ def lost_fields(
 ) -> list[Finding]:
     """Return fields that versions in the batch have and the reader would drop; versions that lose the same are one finding.
 
-    ``said``: keys of versions that are left out, as a warning about them was said. ``payloads`` is the declared format,
+    ``reported``: keys of versions that are left out: they were warned of before. ``payloads`` is the declared format,
     by default the reader's without settings.
     """
     payloads = payloads or format_of(reader.data_format)
@@ -67,7 +67,7 @@ def _lost(fields: Sequence[str], versions: Sequence[SchemaVersion], reader: Sche
     names = ", ".join(f"'{field}'" for field in fields)
     numbers = ", ".join(f"{version.number} ({version.id})" for version in versions)
     return Finding(
-        kind="missing-field",
+        type="missing-field",
         text=f"{'fields' if many else 'field'} {names} of schema {'versions' if several else 'version'} {numbers} "
         f"{'are' if many else 'is'} not in the reader, version {reader.number}",
         remedy=f"Set decode.reader to a version that has the {'fields' if many else 'field'}, or drift.on_missing_field "
@@ -97,7 +97,7 @@ def null_jumps(nulls: Mapping[str, int], rows: int, history: Sequence[Mapping[st
         if now - usual >= drift.threshold:
             findings.append(
                 Finding(
-                    kind="null-jump",
+                    type="null-jump",
                     text=f"column '{column}' is null in {now:.1%} of {rows:,} rows, after {usual:.1%} of {before:,}",
                     remedy="Check the producer of these records; if they are right, raise drift.threshold.",
                     keys=(f"null:{column}",),
@@ -109,25 +109,25 @@ def null_jumps(nulls: Mapping[str, int], rows: int, history: Sequence[Mapping[st
 def apply_policy(findings: Sequence[Finding], drift: Drift, *, where: str, reported: Collection[str] = ()) -> list[str]:
     """Return the warnings. Raises :class:`DriftStop` if the policy is fail. ``where``: batch and offsets for the message.
 
-    ``reported``: the fact ``said`` of the last batch. A finding all of whose keys are among them is not reported again; it
-    stops nevertheless where the policy is to fail.
+    ``reported``: the result of :func:`reported_after` for the last batch. A finding all of whose keys are in it is not
+    reported again, and stops the batch where the policy is to fail.
     """
     policy = _policies(drift)
-    stops = [finding for finding in findings if policy[finding.kind] == "fail"]
+    stops = [finding for finding in findings if policy[finding.type] == "fail"]
     if stops:
         more = f" (and {len(stops) - 1} more)" if len(stops) > 1 else ""
         raise DriftStop(f"Drift: {where}: {stops[0].text}{more}; nothing of it was committed.", remedy=stops[0].remedy)
-    warned = [finding for finding in findings if policy[finding.kind] == "warn"]
+    warned = [finding for finding in findings if policy[finding.type] == "warn"]
     return [finding.text for finding in warned if not finding.keys or not set(finding.keys) <= set(reported)]
 
 
 def reported_after(findings: Sequence[Finding], drift: Drift, *, reported: Collection[str]) -> list[str]:
-    """Return the fact ``said`` of a batch with these findings, after a batch with ``reported``: keys, sorted.
+    """Return the sorted keys that are reported after a batch with these findings, and before it ``reported``.
 
     Keys of jumps stay as long as each batch has the jump.
     """
     policy = _policies(drift)
-    now = {key for finding in findings if policy[finding.kind] == "warn" for key in finding.keys}
+    now = {key for finding in findings if policy[finding.type] == "warn" for key in finding.keys}
     return sorted(now | {key for key in reported if not key.startswith("null:")})
 
 

@@ -112,7 +112,7 @@ class TableChanges:
         """Return what the tables do not take."""
         return [
             Finding(
-                kind="table" if self._left_out(name, refusal) is None else "missing-field",
+                type="table" if self._left_out(name, refusal) is None else "missing-field",
                 text=refusal.text,
                 remedy=refusal.remedy,
                 keys=(f"table:{name}:{reader.version}",),

@@ -76,9 +76,9 @@ class TableLease:
             return
         raise ConcurrentModification(f"Table {database}.{name} is changed by others too often.", remedy="Try again later.")
 
-    def _check_owner(self, held: str) -> None:
+    def _check_owner(self, text: str) -> None:
         try:
-            lease = json.loads(held)
+            lease = json.loads(text)
             holder = _Holder(str(lease["owner"]), datetime.fromisoformat(lease["since"]))
         except (ValueError, KeyError, TypeError):
             return

@@ -11,7 +11,7 @@ from penstock.client.secrets import secret_text
 from penstock.lake.files import FileSystem
 from penstock.lake.ledger import Ledger
 from penstock.pipelines.model import Pipeline
-from penstock.pipelines.targets import CatalogTarget
+from penstock.pipelines.sections import CatalogTarget
 from penstock.spark.commit import accounts
 from penstock.spark.commit.accounts import AccountsTable
 from penstock.spark.commit.outputs import Outputs

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from penstock.errors import AlreadyExists, ConcurrentModification, DataProblem, NotFound
 from penstock.lake.partitions import HIVE_DEFAULT_PARTITION, parse_partition_path
-from penstock.pipelines.targets import CatalogTarget
+from penstock.pipelines.sections import CatalogTarget
 from penstock.spark.tables.shapes import merged
 from penstock.spark.types import hive_type, spark_columns
 

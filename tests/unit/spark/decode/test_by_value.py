@@ -31,12 +31,12 @@ print(function(*arguments).to_pylist())
 
 def message_task() -> MessageTask:
     compiled = ProtobufSchema(SchemaText(definition=DEFINITION, data_format="PROTOBUF"))
-    kind = pa.struct([("body", pa.struct([("a", pa.int32())])), ("tail", pa.float64())])
+    result = pa.struct([("body", pa.struct([("a", pa.int32())])), ("tail", pa.float64())])
     return MessageTask(
         files=(compiled.descriptor("M").file.serialized_pb,),
         message="M",
         rules={1: WriterRule(indexes=((b"\0",), (), (b"",)), strict=True)},
-        kind=kind,
+        result=result,
         good=1.0,
         has_required=False,
     )

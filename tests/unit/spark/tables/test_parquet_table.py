@@ -99,7 +99,7 @@ def test_without_a_catalog_the_ledger_remembers_the_columns() -> None:
 def test_a_table_that_the_sink_may_not_change(batch: StructType, text: str) -> None:
     (finding,) = planned(with_catalog({"id": "int"}, creates=False), batch, sink()).findings(READER)
     assert finding.text.startswith(text)
-    assert finding.kind == ("missing-field" if "more" in batch.names else "table")
+    assert finding.type == ("missing-field" if "more" in batch.names else "table")
     assert finding.keys == ("table:sink:3",)
 
 
@@ -107,7 +107,7 @@ def test_frozen_columns_are_not_added_to_the_table() -> None:
     settings = sink(evolution=Evolution(add="freeze"))
     batch = struct(s=struct(x=BIG, y=INT), more=INT, country=TEXT)
     table_changes = planned(with_catalog({"s": "struct<x:int>", "country": "string"}), batch, settings)
-    assert [finding.kind for finding in table_changes.findings(READER)] == ["missing-field", "missing-field"]
+    assert [finding.type for finding in table_changes.findings(READER)] == ["missing-field", "missing-field"]
     rows = table_changes.sink_rows(settings, 5, batch)
     assert rows.table == {"s": "struct<x:bigint>", "country": "string"}
     assert rows.evolves
@@ -143,7 +143,7 @@ def test_another_formats_table_is_changed_and_frozen_columns_are_left_out_of_the
     table = Evolving(struct(id=INT))
     settings = sink(evolution=Evolution(add="freeze"))
     table_changes = planned(table, struct(id=BIG, more=INT), settings)
-    assert [finding.kind for finding in table_changes.findings(READER)] == ["missing-field"]
+    assert [finding.type for finding in table_changes.findings(READER)] == ["missing-field"]
     assert table_changes.evolve(settings, struct(id=BIG, more=INT), READER) == ("more",)
     assert table.applied == [WidenType(path=("id",), old=INT, new=BIG)]
 

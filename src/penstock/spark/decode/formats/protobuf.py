@@ -50,7 +50,7 @@ class ProtobufPayloads:
             files=tuple(file.SerializeToString() for file in tree.files),
             message=name,
             rules={version.number: _rule(version.definition, reader, name) for version in writers},
-            kind=to_arrow_type(data_type),
+            result=to_arrow_type(data_type),
             good=GOOD,
             has_required=any(is_required(field) for item in tree.messages.values() for field in item.proto.field),
         )

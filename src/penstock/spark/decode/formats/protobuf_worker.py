@@ -31,13 +31,13 @@ class WriterRule:
 class MessageTask:
     """Serialized FileDescriptorProtos of the reader (each behind what it imports), the message, rules by version, the type.
 
-    ``kind`` is the Arrow type of the result, a struct of ``body`` and ``tail``; ``good`` is the tail of a readable payload.
+    ``result`` is the Arrow type, a struct of ``body`` and ``tail``; ``good`` is the tail of a readable payload.
     """
 
     files: tuple[bytes, ...]
     message: str
     rules: dict[int, WriterRule]
-    kind: pa.StructType
+    result: pa.StructType
     good: float
     has_required: bool
 
@@ -117,7 +117,7 @@ class _Parser:
 
 
 def _result(messages: list[Any], task: MessageTask, descriptor: Any) -> pa.Array:
-    data_type = task.kind.field("body").type
+    data_type = task.result.field("body").type
     try:
         body = _struct(messages, descriptor, data_type)
     except (ValueError, TypeError, OverflowError, pa.ArrowException):
@@ -125,7 +125,7 @@ def _result(messages: list[Any], task: MessageTask, descriptor: Any) -> pa.Array
         messages = [message if _fits(message, descriptor, data_type) else None for message in messages]
         body = _struct(messages, descriptor, data_type)
     tails = pa.array((None if message is None else task.good for message in messages), pa.float64())
-    return pa.StructArray.from_arrays([body, tails], fields=list(task.kind))
+    return pa.StructArray.from_arrays([body, tails], fields=list(task.result))
 
 
 def _fits(message: Any, descriptor: Any, data_type: pa.DataType) -> bool:
