@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from penstock.cli.options import FILE
 from penstock.cli.signals import stop_on_signals
 from penstock.cli.streams.compact_formats import FormatSink, format_sinks, maintain, report_line
 from penstock.cli.streams.spark_options import session_options
-from penstock.cli.streams.spark_runs import run_arguments
+from penstock.cli.streams.spark_runs import run_options
 from penstock.client.catalog import CatalogClient
 from penstock.errors import InvalidInput, PenstockError
 from penstock.local.artefacts import class_path
@@ -23,7 +23,7 @@ from penstock.settings.home import Home
 from penstock.settings.units import parse_duration, parse_size
 from penstock.spark.maintenance.settings import CompactionSettings, PartitionReport
 from penstock.spark.maintenance.table import compact_table
-from penstock.spark.running.runner import RunOptions, session_settings
+from penstock.spark.running.runner import session_settings
 from penstock.spark.session import open_session
 
 __all__ = ["command"]
@@ -125,10 +125,10 @@ def _spark(
     client = CatalogClient()
     locations = [client.table(*name).get("StorageDescriptor", {}).get("Location", "") for name in tables]
     locations += [location for pipeline in pipelines for sink in pipeline.sinks for location in sink.locations]
-    arguments = run_arguments(pipelines, name="compact", where=where, **session)
-    if session["lake"] is None and any(location.startswith(("s3://", "s3a://")) for location in locations):
-        arguments["jars"] = list(dict.fromkeys([*arguments["jars"], *class_path("s3a")]))
-    return open_session(session_settings(RunOptions(**arguments)), name="penstock compact", locations=locations)
+    options = run_options(pipelines, name="compact", where=where, **session)
+    if options.lake is None and any(location.startswith(("s3://", "s3a://")) for location in locations):
+        options = replace(options, jars=list(dict.fromkeys([*options.jars, *class_path("s3a")])))
+    return open_session(session_settings(options), name="penstock compact", locations=locations)
 
 
 def _round(

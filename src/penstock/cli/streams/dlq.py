@@ -112,14 +112,13 @@ def replay_command(
 
 def _replay(pipeline: Pipeline, source: str, where: Home, chosen: Mapping[str, Any], session: dict[str, Any]) -> None:
     # Only a replay needs Spark, which takes a second to import.
-    from penstock.cli.streams.spark_runs import run_arguments  # noqa: PLC0415
+    from penstock.cli.streams.spark_runs import run_options  # noqa: PLC0415
     from penstock.spark.problems import to_penstock_error  # noqa: PLC0415
-    from penstock.spark.running.options import RunOptions  # noqa: PLC0415
     from penstock.spark.running.replay import LetterSelection, replay  # noqa: PLC0415
     from penstock.spark.running.runner import session_settings  # noqa: PLC0415
     from penstock.spark.session import open_session  # noqa: PLC0415
 
-    options = RunOptions(**run_arguments([pipeline], name=f"{pipeline.name}-replay", where=where, **session))
+    options = run_options([pipeline], name=f"{pipeline.name}-replay", where=where, **session)
     selection = LetterSelection(location=source, **chosen)
     with checkpoint_lock(f"{pipeline.checkpoint}.replay", f"a replay of pipeline {pipeline.name}", where.run):
         spark = open_session(

@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from penstock.cli.streams.checkpoint_lock import checkpoint_lock
 from penstock.cli.streams.init import short_form, short_options
 from penstock.cli.streams.run_output import RunOutput
 from penstock.cli.streams.spark_options import session_options
-from penstock.cli.streams.spark_runs import run_arguments
+from penstock.cli.streams.spark_runs import run_options
 from penstock.cli.streams.topic_schema import pipeline_of
 from penstock.client.connection import open_client
 from penstock.lake.reading import LakeReader
@@ -89,9 +90,13 @@ def command(  # noqa: PLR0917 - click passes them by name
         return
     where = Home.at(home, os.environ)
     name = pipeline_file.resolve().name if pipeline_file is not None and together else pipelines[0].name
-    shared = run_arguments(pipelines, name=name, where=where, **session)
-    options = RunOptions(
-        **shared, once=once, metrics=metrics, resume_from_ledger=resume_from_ledger, stop=stop, jvm_restarts=jvm_restarts
+    options = replace(
+        run_options(pipelines, name=name, where=where, **session),
+        once=once,
+        metrics=metrics,
+        resume_from_ledger=resume_from_ledger,
+        stop=stop,
+        jvm_restarts=jvm_restarts,
     )
     output = RunOutput(pipelines, together=together)
     if metrics_port is not None:

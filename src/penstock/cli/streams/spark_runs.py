@@ -4,7 +4,6 @@ import logging
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from penstock.cli.platform.fetch import spark_archive
 from penstock.cli.streams.spark_options import spark_settings
@@ -14,13 +13,14 @@ from penstock.pipelines import FileSource, Pipeline
 from penstock.pipelines.kafka import KafkaConnection
 from penstock.settings.home import Home
 from penstock.spark.commit.failpoints import Failpoint
+from penstock.spark.running.options import RunOptions
 from penstock.spark.session import mute_error_logs, s3a_configuration
 from penstock.spark.sinks.requirements import requirements
 
-__all__ = ["run_arguments"]
+__all__ = ["run_options"]
 
 
-def run_arguments(
+def run_options(
     pipelines: Sequence[Pipeline],
     *,
     name: str,
@@ -30,8 +30,8 @@ def run_arguments(
     log: Path | None,
     driver_memory: str,
     configuration: Sequence[str],
-) -> dict[str, Any]:
-    """Return the arguments of :class:`~penstock.spark.RunOptions` for one Spark that runs ``pipelines``.
+) -> RunOptions:
+    """Return the options of one Spark that runs ``pipelines``.
 
     ``name`` names Spark's log. Sets JAVA_HOME, and keeps the libraries' own log lines from the terminal.
     """
@@ -46,20 +46,20 @@ def run_arguments(
     needs = requirements(sink for pipeline in pipelines for sink in pipeline.sinks)
     remote = lake is None and any(_uses_s3(pipeline) for pipeline in pipelines)
     by_iam = any(_logs_in_by_iam(pipeline) for pipeline in pipelines)
-    return {
-        "master": master,
-        "jars": _jars(["spark", *(["s3a"] if remote else []), *(["msk-iam"] if by_iam else [])]),
-        "more_jars": _jars(needs.groups),
-        "log": log or where.logs / f"spark-{name}.log",
-        "lake": lake,
-        "driver_memory": driver_memory,
-        "archive": spark_archive(java_home),
-        "spark_configuration": {
+    return RunOptions(
+        master=master,
+        jars=_jars(["spark", *(["s3a"] if remote else []), *(["msk-iam"] if by_iam else [])]),
+        more_jars=_jars(needs.groups),
+        log=log or where.logs / f"spark-{name}.log",
+        lake=lake,
+        driver_memory=driver_memory,
+        archive=spark_archive(java_home),
+        spark_configuration={
             **(s3a_configuration(os.environ) if lake is None else {}),
             **needs.configured(spark_settings(configuration)),
         },
-        "failpoint": Failpoint.from_environment(os.environ),
-    }
+        failpoint=Failpoint.from_environment(os.environ),
+    )
 
 
 def _is_readable(record: logging.LogRecord) -> bool:
