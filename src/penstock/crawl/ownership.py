@@ -5,7 +5,7 @@ process id on this host, no heartbeat for 20 seconds on others), the next read o
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -105,10 +105,15 @@ class CrawlOwnership:
         self._unstored.pop(crawler.run_id, None)
         _LOG.info("crawler %s: %s. %s", crawler.name, last.status, last.message or last.tally.summary())
 
+    def forget_all_but(self, crawlers: Sequence[Crawler]) -> None:
+        """Forget the heartbeats of all crawls but these, which run."""
+        self._ownership.forget_all_but({crawler.run_id or "" for crawler in crawlers})
+
     def fail_lost(self, crawler: Crawler) -> bool:
         """Fail a crawl if its process has died; return whether it had."""
         now = self._now()
-        if crawler.state == "READY" or not self._ownership.is_orphan(crawler, since=crawler.started or now):
+        since = crawler.started or now
+        if crawler.state == "READY" or not self._ownership.is_silent_orphan(crawler.run_id or "", crawler, since=since):
             return False
         started = crawler.started or now
 

@@ -181,7 +181,9 @@ class CrawlService:
 
     def recover(self) -> None:
         """Mark running crawls of dead servers as FAILED; crawls of other servers go on."""
-        for crawler in self._store.running():
+        running = self._store.running()
+        self._ownership.forget_all_but(running)
+        for crawler in running:
             self._ownership.fail_lost(crawler)
 
     def begin(self) -> None:
