@@ -71,7 +71,8 @@ class Balancer:
         assert task is not None
         self._tasks.add(task)
         try:
-            with contextlib.closing(writer), contextlib.suppress(OSError):
+            # Cancelled by close(), of which asyncio's callback would complain.
+            with contextlib.closing(writer), contextlib.suppress(OSError, asyncio.CancelledError):
                 await self._forward(reader, writer)
         finally:
             self._tasks.discard(task)

@@ -1,7 +1,9 @@
 """Servers, PostgreSQL and the balancer as processes, and what happens to them."""
 
+import json
 import signal
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -77,6 +79,11 @@ class Site:
         assert work.broken == []
         for schema, registrations in work.registrations.items():
             assert list(violations(registrations, work.reads[schema], _versions(work, schema))) == []
+        ids = [next(iter(found)) for found in work.ids.values() if len(found) == 1]
+        assert len(ids) == len(work.ids), "a definition got two of Confluent's ids"
+        assert len(set(ids)) == len(ids), "two definitions got one of Confluent's ids"
+        for definition, (schema_id, *_) in work.ids.items():
+            assert json.loads(work.confluent(f"/schemas/ids/{schema_id}")["schema"]) == json.loads(definition)
         assert wait_until(lambda: all(work.state(name) in ENDS for name in work.statements), seconds=60, every=0.5)
         ended = {number: work.state(name) for name, number in work.statements.items()}
         rows = [int(value) for value in work.run("SELECT n FROM d.t")[1:]]
@@ -94,10 +101,11 @@ class Site:
             assert broken_chains(self._folder / str(port) / "audit") == []
         return {
             "registrations": sum(map(len, work.registrations.values())),
+            "definitions by Confluent's API": len(work.ids),
             "reads": sum(map(len, work.reads.values())),
             "partitions": len(stored),
             "statements": len(ended),
-            "of them failed": sum(state != "SUCCEEDED" for state in ended.values()),
+            **Counter(f"  {work.reason(name)}" for name, number in work.statements.items() if ended[number] != "SUCCEEDED"),
             "scheduled crawls": len(work.due),
             "requests without an answer": len(work.failed),
         }

@@ -1,5 +1,6 @@
 """The work that goes on meanwhile: what was asked, what was answered, and when."""
 
+import base64
 import json
 import threading
 import time
@@ -8,7 +9,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from http.client import HTTPException
 from typing import Any
+from urllib.request import Request, urlopen
 
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
@@ -27,7 +30,13 @@ __all__ = ["ENDS", "Work"]
 SCHEMAS, CRAWLERS = 2, 2
 ENDS = {"SUCCEEDED", "FAILED", "CANCELLED"}
 _CONFIG = Config(retries={"total_max_attempts": 1}, connect_timeout=5, read_timeout=10, max_pool_connections=20)
-_UNKNOWN = (BotoCoreError, ClientError)
+_UNKNOWN = (BotoCoreError, ClientError, OSError, HTTPException)
+
+
+def _definition(name: str) -> str:
+    # With a default, so that each is compatible with the others.
+    field = {"name": name, "type": "int", "default": 0}
+    return json.dumps({"type": "record", "name": "R", "fields": [field]})
 
 
 class Work:
@@ -41,6 +50,8 @@ class Work:
         self.crawlers = SqlCrawlStore(self.database)
         self.registrations: dict[str, list[Registration]] = {f"s{number}": [] for number in range(SCHEMAS)}
         self.reads: dict[str, list[Read]] = {name: [] for name in self.registrations}
+        self.ids: dict[str, set[int]] = {}
+        """Confluent's ids that each definition was answered with."""
         self.partitions: set[str] = set()
         self.statements: dict[str, int] = {}
         """The number that each accepted statement inserts, by the statement's id."""
@@ -97,8 +108,14 @@ class Work:
             return "RUNNING"
         return str(answer["QueryExecution"]["Status"]["State"])
 
+    def reason(self, statement: str) -> str:
+        """Return why a statement failed."""
+        status = self.athena.get_query_execution(QueryExecutionId=statement)["QueryExecution"]["Status"]
+        return str(status.get("StateChangeReason"))
+
     def start(self) -> None:
-        works = [self._registering, self._registering, self._reading, self._adding, self._inserting, self._scheduling]
+        works: list[Callable[[int, int], None]] = [self._registering, self._registering, self._reading]
+        works += [self._subject, self._subject, self._adding, self._inserting, self._scheduling]
         for number, work in enumerate(works):
             thread = threading.Thread(target=self._keep_on, args=(work, number), name=f"work-{number}", daemon=True)
             thread.start()
@@ -149,7 +166,7 @@ class Work:
             self._register(f"s{step % SCHEMAS}", f"shared_{step}" if step % 3 == 0 else f"own_{number}_{step}")
 
     def _register(self, schema: str, name: str, *, create: bool = False) -> None:
-        definition = json.dumps({"type": "record", "name": "R", "fields": [{"name": name, "type": "int"}]})
+        definition = _definition(name)
         begun = Registration(definition=definition, began=time.monotonic())
         result = begun
         try:
@@ -175,6 +192,22 @@ class Work:
             read = Read(began=began, ended=time.monotonic(), number=answer["LatestSchemaVersion"])
             with self._lock:
                 self.reads[schema].append(read)
+
+    def _subject(self, number: int, step: int) -> None:
+        with self._asking("register by Confluent's API"):
+            name = f"shared_{step}" if step % 3 == 0 else f"own_{number}_{step}"
+            definition = _definition(name)
+            body = json.dumps({"schema": definition}).encode()
+            answer = self.confluent(f"/subjects/confluent-{number % 2}-value/versions", body)
+            with self._lock:
+                self.ids.setdefault(definition, set()).add(answer["id"])
+
+    def confluent(self, path: str, body: bytes | None = None) -> Any:
+        """Return the answer of Confluent's API. Raises :class:`OSError`, of which HTTPError is one."""
+        login = base64.b64encode(":".join(self._key).encode()).decode()
+        headers = {"Authorization": f"Basic {login}", "Content-Type": "application/vnd.schemaregistry.v1+json"}
+        with urlopen(Request(f"{self._endpoint}{path}", body, headers), timeout=10) as answer:
+            return json.load(answer)
 
     def _adding(self, _number: int, step: int) -> None:
         with self._asking("add a partition"):

@@ -2,6 +2,7 @@
 
 import time
 from dataclasses import replace
+from datetime import UTC, datetime
 from threading import Event
 
 import pytest
@@ -109,6 +110,26 @@ def test_a_catalog_that_breaks_fails_the_statement_and_not_the_service(
     assert called.is_set()
     assert statement.reason == "GENERIC_INTERNAL_ERROR: The engine failed: RuntimeError."
     assert ask("SELECT 1").state == "SUCCEEDED"
+
+
+def test_a_statement_of_another_machine_is_lost_after_its_silence_whatever_the_clocks_say(
+    service: QueryService, ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seconds = 0.0
+    monkeypatch.setattr(service._ownership, "_monotonic", lambda: seconds)
+    elsewhere = {"owner": "elsewhere/0123456789abcdef:1:x", "heartbeat": datetime(2026, 11, 20, tzinfo=UTC)}
+    done = ask("SELECT 1")
+    service._store.add(
+        replace(done, id=StatementId("slow"), token=None, state=StatementState.RUNNING, completed=None, **elsewhere)  # type: ignore[arg-type]
+    )
+    assert service.recover() == 0
+    seconds = 9.0
+    assert service.get("slow").state == "RUNNING"
+    service._store.beat("elsewhere/0123456789abcdef:1:x", at=datetime(2026, 11, 21, tzinfo=UTC))
+    seconds = 18.0
+    assert service.recover() == 0
+    seconds = 29.0
+    assert service.get("slow").state == "FAILED"
 
 
 def test_lost_statements_are_failed_once(service: QueryService, ask: Ask) -> None:
