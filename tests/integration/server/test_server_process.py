@@ -188,5 +188,5 @@ def test_a_database_of_a_newer_penstock_is_refused(tmp_path: Path) -> None:
     connection.execute("UPDATE alembic_version SET version_num = '9999'")
     connection.commit()
     connection.close()
-    with pytest.raises(EnvironmentProblem, match=r"cannot be migrated.*newer Penstock"):
+    with pytest.raises(EnvironmentProblem, match=r"written by a newer Penstock.*9999.*Upgrade"):
         start_server(tmp_path)

@@ -19,8 +19,8 @@ DAY_NS = 86_400_000_000_000
 
 class TestFiles(WorkFinderSuite):
     @pytest.fixture
-    def first(self, file_database: Database) -> Database:
-        return file_database
+    def first(self, shared_database: Database) -> Database:
+        return shared_database
 
 
 @pytest.fixture
@@ -39,12 +39,12 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_a_file_that_has_not_changed_is_not_read_again(
-    file_database: Database, opened: list[str], monkeypatch: pytest.MonkeyPatch
+    shared_database: Database, opened: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = [0]
     monkeypatch.setattr("penstock.store.sql.attention.time.time_ns", lambda: now[0])
-    file = Path(str(file_database.url.database))
-    finder = WorkFinder(file_database, MAIN)
+    file = Path(str(shared_database.url.database))
+    finder = WorkFinder(shared_database, MAIN)
     with closing(new_database(beside(file, OTHER))) as other:
         crawl_schedule(other)()
         now[0] = file.stat().st_mtime_ns + DAY_NS
@@ -55,18 +55,18 @@ def test_a_file_that_has_not_changed_is_not_read_again(
         assert len(opened) == 2, "when its schedule is due was read before"
 
 
-def test_a_file_that_changed_just_now_is_read_again(file_database: Database, opened: list[str]) -> None:
-    finder = WorkFinder(file_database, MAIN)
-    file = Path(str(file_database.url.database))
+def test_a_file_that_changed_just_now_is_read_again(shared_database: Database, opened: list[str]) -> None:
+    finder = WorkFinder(shared_database, MAIN)
+    file = Path(str(shared_database.url.database))
     for _ in range(2):
         file.touch()
         assert finder.find([], now=NOW) == []
     assert len(opened) == 2, "it may change once more within the same time of its file"
 
 
-def test_a_file_that_cannot_be_read_is_left_to_its_accounts_services(file_database: Database) -> None:
-    finder = WorkFinder(file_database, MAIN)
-    beside(Path(str(file_database.url.database)), OTHER).write_bytes(b"no database" * 100)
+def test_a_file_that_cannot_be_read_is_left_to_its_accounts_services(shared_database: Database) -> None:
+    finder = WorkFinder(shared_database, MAIN)
+    beside(Path(str(shared_database.url.database)), OTHER).write_bytes(b"no database" * 100)
     assert finder.find([OTHER], now=NOW) == [OTHER]
 
 

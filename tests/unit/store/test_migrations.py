@@ -151,29 +151,29 @@ def say(database: Database, revision: str, readable_from: str | None) -> None:
 
 
 @pytest.mark.parametrize("readable_from", [None, "9998", "9999"])
-def test_a_database_of_a_version_too_new_is_refused_untouched(file_database: Database, readable_from: str | None) -> None:
-    say(file_database, "9999", readable_from)
+def test_a_database_of_a_version_too_new_is_refused_untouched(shared_database: Database, readable_from: str | None) -> None:
+    say(shared_database, "9999", readable_from)
     with pytest.raises(EnvironmentProblem) as problem:
-        migrate(file_database)
+        migrate(shared_database)
     assert str(problem.value) == (
-        f"The store {file_database.name} was written by a newer Penstock: its revision is 9999, which servers from "
+        f"The store {shared_database.name} was written by a newer Penstock: its revision is 9999, which servers from "
         f"{readable_from or '9999'} on can use, and this one's is {HEAD}. "
         "Upgrade this Penstock, or restore a backup from before the upgrade."
     )
-    assert revision_of(file_database) == "9999"
+    assert revision_of(shared_database) == "9999"
 
 
-def test_a_database_of_the_next_version_is_served_as_it_is(file_database: Database) -> None:
-    say(file_database, "9999", HEAD)
-    migrate(file_database)
-    assert revision_of(file_database) == "9999"
+def test_a_database_of_the_next_version_is_served_as_it_is(shared_database: Database) -> None:
+    say(shared_database, "9999", HEAD)
+    migrate(shared_database)
+    assert revision_of(shared_database) == "9999"
 
 
-def test_the_next_version_says_which_servers_can_go_on(file_database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_next_version_says_which_servers_can_go_on(shared_database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("penstock.store.sql.migrate.HEAD", "0019")
     monkeypatch.setattr("penstock.store.sql.migrate._upgrade", lambda *_: None)
-    migrate(file_database)
-    with file_database.read() as connection:
+    migrate(shared_database)
+    with shared_database.read() as connection:
         assert connection.execute(text("SELECT version_num FROM readable_from")).scalar_one() == READABLE_FROM
 
 

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any
 from urllib.parse import parse_qsl
 
-import botocore.session
+from botocore.loaders import create_loader
 from botocore.model import OperationModel, ServiceModel
 
 from penstock.lake.objects.errors import S3Error
@@ -55,9 +55,8 @@ class Route:
 
 @lru_cache(maxsize=1)
 def service_model() -> ServiceModel:
-    """Return botocore's model of S3."""
-    session = botocore.session.get_session()
-    return ServiceModel(session.get_component("data_loader").load_service_model("s3", "service-2"), "s3")
+    """Return botocore's model of S3, loaded for this module alone: a client takes ``{Bucket}`` out of its model's paths."""
+    return ServiceModel(create_loader().load_service_model("s3", "service-2"), "s3")
 
 
 @lru_cache(maxsize=256)

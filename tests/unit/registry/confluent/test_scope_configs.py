@@ -90,7 +90,7 @@ def test_the_record_tells_policies_in_words(service: RegistryService) -> None:
     service.configs.put(ScopeConfig(scope="schema/r/s"))
     told = [(entry.operation, entry.resource, entry.outcome) for entry in service.audit.list(size=3).items]
     assert told == [
-        ("DeletePolicy", "schema/r/s", "says nothing"),
+        ("DeletePolicy", "schema/r/s", "empty"),
         ("PutPolicy", "schema/r/s", "normalize true, alias other"),
         ("PutPolicy", "", "compatibility FULL_ALL, mode READONLY"),
     ]
