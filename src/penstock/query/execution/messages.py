@@ -142,7 +142,7 @@ class Failed(Message, frozen=True):
 
 
 class Defect(Message, frozen=True):
-    """An exception that is no failure of the statement, with its traceback for the owner's log."""
+    """An unexpected exception, which is a defect of ours, with its traceback for the owner's log."""
 
     name: str
     trace: str

@@ -256,7 +256,7 @@ class StatementProcess:
 
     def _unreadable(self, error: ValueError) -> StatementError:
         self.kill()
-        _log.error("process %d of a statement is ended, which sent what is no message: %s", self.pid, error)
+        _log.error("process %d of a statement sent a malformed message and is ended: %s", self.pid, error)
         return StatementError("GENERIC_INTERNAL_ERROR", "The process of the query sent what cannot be read.")
 
 

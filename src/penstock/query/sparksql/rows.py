@@ -27,7 +27,7 @@ _CONDITIONED = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE)
 
 def refused(call: Call, why: str, remedy: str | None = None) -> StatementError:
     """Return the error for a call that Spark SQL would compute otherwise, or not at all."""
-    return call.wrong(
+    return call.error(
         f"'{call.name}' is not supported by the engine Spark SQL: {why}.",
         code="NOT_SUPPORTED",
         remedy=remedy or "Run it in a work group of the other engine.",

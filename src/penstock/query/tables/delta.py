@@ -67,7 +67,7 @@ class _DeltaTable:
         )
 
     def _partitions(self) -> tuple[Sequence[Partition], Sequence[DataFile]]:
-        """Return the distinct partitions, and the files with the index of theirs."""
+        """Return the distinct partitions, and the files with the index of their partition."""
         numbers: dict[tuple[str, ...], int] = {}
         files = []
         for path, (size, values) in sorted(self._state.files.items()):

@@ -114,7 +114,7 @@ class HiveTable:
         try:
             everything = self._reader.catalog.partitions(table.database, table.name, expression)
         except InvalidInput:
-            # A value that is not of its key's type, say: the engine tells of it.
+            # For example a value that is not of its key's type, which the engine reports.
             everything = self._reader.catalog.partitions(table.database, table.name)
         for partition in everything:
             if len(partition.values) != len(table.partition_keys):

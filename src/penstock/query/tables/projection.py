@@ -76,7 +76,7 @@ class _Properties:
         self._all = {name.lower(): value for name, value in table.parameters.items()}
         self.type = (self.get("type") or "").strip().lower()
         if self.type not in {"enum", "integer", "date", "injected"}:
-            raise self.wrong("type", "is not one of enum, integer, date and injected")
+            raise self.invalid("type", "is not one of enum, integer, date and injected")
 
     def get(self, name: str) -> str | None:
         return self._all.get(f"projection.{self.key.name.lower()}.{name}")
@@ -84,24 +84,24 @@ class _Properties:
     def need(self, name: str) -> str:
         value = self.get(name)
         if value is None or not value.strip():
-            raise self.wrong(name, "is missing")
+            raise self.invalid(name, "is missing")
         return value
 
     def whole(self, name: str, default: int) -> int:
         """Return a property that is a positive number."""
         text = (self.get(name) or str(default)).strip()
         if not _INTEGER.fullmatch(text) or int(text) < 1:
-            raise self.wrong(name, "is not a positive number")
+            raise self.invalid(name, "is not a positive number")
         return int(text)
 
     def pair(self) -> tuple[str, str]:
         """Return the two ends of ``range``."""
         ends = [part.strip() for part in self.need("range").split(",")]
         if len(ends) != 2:
-            raise self.wrong("range", "is not two values with a comma between them")
+            raise self.invalid("range", "is not two values with a comma between them")
         return ends[0], ends[1]
 
-    def wrong(self, name: str, what: str) -> StatementError:
+    def invalid(self, name: str, what: str) -> StatementError:
         return _invalid(self.table, f"projection.{self.key.name}.{name} {what}.")
 
 
@@ -165,10 +165,10 @@ def _values(properties: _Properties, now: datetime) -> Sequence[str]:
 def _integers(properties: _Properties) -> Iterator[str]:
     first, last = properties.pair()
     if not _INTEGER.fullmatch(first) or not _INTEGER.fullmatch(last):
-        raise properties.wrong("range", "is not two integers")
+        raise properties.invalid("range", "is not two integers")
     digits = properties.whole("digits", 1)
     if digits > 20:
-        raise properties.wrong("digits", "is more than 20")
+        raise properties.invalid("digits", "is more than 20")
     for value in range(int(first), int(last) + 1, properties.whole("interval", 1)):
         yield f"{'-' if value < 0 else ''}{abs(value):0{digits}}"
 
@@ -177,18 +177,18 @@ def _dates(properties: _Properties, now: datetime) -> Iterator[str]:
     try:
         pattern = date_pattern(properties.need("format"))
     except ValueError as error:
-        raise properties.wrong("format", f"cannot be read: {error}") from None
+        raise properties.invalid("format", f"cannot be read: {error}") from None
     unit = properties.get("interval.unit")
     if unit is None:
         if pattern.precision not in {"DAYS", "MONTHS"}:
-            raise properties.wrong("interval.unit", "is missing, which only days and months allow")
+            raise properties.invalid("interval.unit", "is missing, which only days and months allow")
         unit = pattern.precision
     first, last = (_moment(properties, text, pattern.parse, now) for text in properties.pair())
     try:
         for moment in steps(first, last, properties.whole("interval", 1), unit.strip()):
             yield pattern.format(moment)
     except ValueError as error:
-        raise properties.wrong("interval.unit", str(error)) from None
+        raise properties.invalid("interval.unit", str(error)) from None
 
 
 def _moment(properties: _Properties, text: str, parse: Callable[[str], datetime], now: datetime) -> Moment:
@@ -205,7 +205,7 @@ def _moment(properties: _Properties, text: str, parse: Callable[[str], datetime]
             raise ValueError("there is no such date")
         return moved
     except ValueError as error:
-        raise properties.wrong("range", f"has '{text[:50]}', which cannot be read: {error}") from None
+        raise properties.invalid("range", f"has '{text[:50]}', which cannot be read: {error}") from None
 
 
 def _injected(properties: _Properties, conditions: Sequence[exp.Expr]) -> Sequence[str]:

@@ -39,7 +39,7 @@ def restricted(source: TableSource, reference: TableReference, reader: LakeReade
 
 
 def check_whole(table: Table, columns: Sequence[str], reference: TableReference, reader: LakeReader) -> None:
-    """Raise :class:`StatementError` unless the caller may read all of the table: its metadata tells of all of it."""
+    """Raise :class:`StatementError` unless the caller may read the whole table: its metadata describes all of it."""
     if reader.catalog.reading(table.database, table.name, columns) is not None:
         raise _denied(table, "read the metadata of", reference)
 

@@ -133,7 +133,7 @@ def _table(statement: CreateTableAs, options: WriteOptions, own: Pairs, keys: Pa
 def _commit(
     context: ExecutionContext, home: str, table: Mapping[str, Any], keys: Pairs, files: Sequence[WrittenFile]
 ) -> Commit:
-    """Return the commit: first the files, which nobody looks for, then the table, then its partitions."""
+    """Return the commit: first the files, which no reader looks for yet, then the table, then its partitions."""
     name, storage = str(table["Name"]), table["StorageDescriptor"]
     location = str(storage["Location"])
     values = dict.fromkeys(tuple(item or "__HIVE_DEFAULT_PARTITION__" for item in file.values) for file in files)

@@ -22,7 +22,10 @@ def by_row(
     for node in written.find_all(exp.DataType):
         if node.this == exp.DType.TIMESTAMPNTZ:  # sqlglot's name for the engine's TIMESTAMP
             node.set("this", exp.DType.TIMESTAMP)
-    type_ = arrow.render(lake_type(Type.of(written)))
+    result = Type.of(written)
+    if result is None:
+        raise TypeError(f"{name} returns {returns}, which is not one of Trino's types.")
+    type_ = arrow.render(lake_type(result))
 
     def apply(*columns: pa.Array) -> pa.Array:
         rows = zip(*(column.to_pylist() for column in columns), strict=True)

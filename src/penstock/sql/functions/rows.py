@@ -66,7 +66,7 @@ class Call:
     def engine(self, name: str, *arguments: exp.Expr) -> exp.Expr:
         """Return the call of the engine's aggregate or window function ``name`` with everything around it."""
         if any(isinstance(node, exp.IgnoreNulls | exp.RespectNulls) for node in self.around):
-            raise self.wrong(
+            raise self.error(
                 f"Cannot specify null treatment clause for {self.name} function", code="NULL_TREATMENT_NOT_ALLOWED"
             )
         inside = list(arguments)
@@ -97,21 +97,21 @@ class Call:
         """Return the type of an argument; raise :class:`StatementError` where it is not known."""
         type_ = self.types[number]
         if type_ is None:
-            raise self.wrong(
+            raise self.error(
                 f"{self.name} is not supported for a value whose type is not known.",
                 code="NOT_SUPPORTED",
                 remedy="CAST the argument to its type.",
             )
         return type_
 
-    def wrong(self, message: str, *, code: str = "INVALID_FUNCTION_ARGUMENT", remedy: str | None = None) -> StatementError:
+    def error(self, message: str, *, code: str = "INVALID_FUNCTION_ARGUMENT", remedy: str | None = None) -> StatementError:
         """Return the error to raise about this call, with its position."""
         return StatementError(code, message, position=position_of(self.node), remedy=remedy)
 
     def unexpected(self, expected: str) -> StatementError:
         """Return Trino's error for arguments whose types do not fit."""
         types = ", ".join(str(type_) if type_ else "unknown" for type_ in self.types)
-        return self.wrong(
+        return self.error(
             f"Unexpected parameters ({types}) for function {self.name}. Expected: {expected}", code="FUNCTION_NOT_FOUND"
         )
 

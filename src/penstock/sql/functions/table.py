@@ -6,7 +6,6 @@ from types import ModuleType
 from sqlglot import exp
 
 from penstock.sql.functions.casts import conversion
-from penstock.sql.functions.geo import aggregates as shape_aggregates
 from penstock.sql.functions.geo import functions as shape_functions
 from penstock.sql.functions.groups import aggregates, checksum, collections, ordered, windows
 from penstock.sql.functions.json import functions as json_functions
@@ -48,7 +47,7 @@ AREAS: Mapping[str, Sequence[ModuleType]] = {
     "Window": (windows,),
     "HyperLogLog, T-Digest and quantile digest": (sketches,),
     "Date and time": (times_arithmetic, clock, fields, formats, moments, units, zones),
-    "Geospatial": (shape_functions, shape_aggregates),
+    "Geospatial": (shape_functions,),
     "Session, formats, and areas that are not served": (others,),
 }
 """The chapters of Trino's reference, and the modules that have their rows."""

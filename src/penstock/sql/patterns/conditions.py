@@ -11,7 +11,7 @@ from typing import Any, Literal
 from sqlglot import exp
 
 from penstock.sql.patterns.measures import field_of, with_children
-from penstock.sql.patterns.navigation import Navigation, References, is_aggregate, is_call, without_children, wrong
+from penstock.sql.patterns.navigation import Navigation, References, error_at, is_aggregate, is_call, without_children
 from penstock.sql.patterns.recognition import MODE, Labels
 
 __all__ = ["Conditions", "Expression"]
@@ -109,7 +109,7 @@ class Conditions:
         if isinstance(node, exp.Paren):
             return self._written(node.this)
         if isinstance(node, exp.Window | exp.Filter | exp.WithinGroup):
-            raise wrong(node, "NOT_SUPPORTED", f"{node.key.upper()} is not supported in row pattern recognition")
+            raise error_at(node, "NOT_SUPPORTED", f"{node.key.upper()} is not supported in row pattern recognition")
         places = set(self._places_of(node))
         if not places - {None} and not isinstance(node, exp.And):
             return self._value(self._plain(node), None)
@@ -196,14 +196,14 @@ class Conditions:
 
     @staticmethod
     def _unserved(node: exp.Expr, what: str) -> Exception:
-        error = wrong(node, "NOT_SUPPORTED", f"In DEFINE, {what} is not supported.")
+        error = error_at(node, "NOT_SUPPORTED", f"In DEFINE, {what} is not supported.")
         error.remedy = "Compare values of rows by operators, or compute the value in MEASURES."
         return error
 
     def _aggregate(self, node: exp.Expr) -> Expression:
         name = node.name.lower() if isinstance(node, exp.Anonymous) else node.key
         if node.meta.get(MODE) == "FINAL":
-            raise wrong(node, "INVALID_PROCESSING_MODE", "FINAL semantics is not supported in DEFINE clause")
+            raise error_at(node, "INVALID_PROCESSING_MODE", "FINAL semantics is not supported in DEFINE clause")
         arguments: Sequence[exp.Expr] = list(node.iter_expressions())
         plain = not any(isinstance(argument, exp.Distinct | exp.Order) for argument in arguments)
         if name not in _AGGREGATES or not isinstance(node, exp.Anonymous) or not plain or len(arguments) > 1:
@@ -216,7 +216,7 @@ class Conditions:
             return self._aggregated(name, self._references.universal, None)
         labels = self._references.all_rows(inner) or self._references.universal
         if any(is_aggregate(item) or is_call(item, *_NAVIGATION) for item in inner.walk()):
-            raise wrong(node, "INVALID_NAVIGATION_NESTING", "Cannot nest functions of rows inside an aggregate function")
+            raise error_at(node, "INVALID_NAVIGATION_NESTING", "Cannot nest functions of rows inside an aggregate function")
         if any(is_call(item, "classifier", "match_number") for item in inner.walk()):
             raise self._unserved(node, f"the aggregate {node.sql('trino')[:60]}")
         return self._aggregated(name, labels, self._value(self._plain(inner), None)[1])

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 from sqlglot import exp
 
-from penstock.sql.patterns.navigation import Navigation, References, is_aggregate, is_call, without_children, wrong
+from penstock.sql.patterns.navigation import Navigation, References, error_at, is_aggregate, is_call, without_children
 from penstock.sql.patterns.recognition import MODE, Labels
 
 __all__ = [
@@ -104,7 +104,7 @@ class Measures:
     def _written(self, node: exp.Expr, place: int | None, parameters: frozenset[str]) -> exp.Expr:
         """Return ``node`` at the row with number ``place``; without one, each column is of the last row of its variable."""
         if isinstance(node, exp.Window | exp.Filter | exp.WithinGroup):
-            raise wrong(node, "NOT_SUPPORTED", f"{node.key.upper()} is not supported in row pattern recognition")
+            raise error_at(node, "NOT_SUPPORTED", f"{node.key.upper()} is not supported in row pattern recognition")
         if without_children(node):
             result = node.copy()
         elif isinstance(node, exp.Column):
@@ -174,7 +174,7 @@ class Measures:
             return node.copy()
         if is_aggregate(node) or is_call(node, *_NAVIGATION):
             message = f"Cannot nest {node.name} function inside {aggregate.name} aggregate function"
-            raise wrong(node, "NESTED_AGGREGATION" if is_aggregate(node) else "INVALID_NAVIGATION_NESTING", message)
+            raise error_at(node, "NESTED_AGGREGATION" if is_aggregate(node) else "INVALID_NAVIGATION_NESTING", message)
         if isinstance(node, exp.Column):
             parts = self._references.rows_of(node)[1]
             return node.copy() if parts[0].name.lower() in parameters else field_of(parts, OWN)

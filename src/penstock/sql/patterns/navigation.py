@@ -13,7 +13,7 @@ from penstock.sql.functions.table import row_of
 from penstock.sql.patterns.recognition import MODE, Labels, Variables
 from penstock.sql.positions import position_of
 
-__all__ = ["Navigation", "References", "is_aggregate", "is_call", "without_children", "wrong"]
+__all__ = ["Navigation", "References", "error_at", "is_aggregate", "is_call", "without_children"]
 
 _LOGICAL = ("first", "last")
 _PHYSICAL = ("prev", "next")
@@ -34,7 +34,7 @@ class Navigation:
     """Whether the whole match is seen, and not its rows up to the current one."""
 
 
-def wrong(node: exp.Expr, code: str, message: str) -> StatementError:
+def error_at(node: exp.Expr, code: str, message: str) -> StatementError:
     """Return the error about ``node``."""
     return StatementError(code, message, position=position_of(node))
 
@@ -80,7 +80,7 @@ class References:
         (argument, *more) = node.expressions
         labels = self._variables.find(argument.this) if isinstance(argument, exp.Column) and not argument.table else None
         if labels is None or more:
-            raise wrong(node, "INVALID_FUNCTION_ARGUMENT", "CLASSIFIER function argument should be a pattern variable")
+            raise error_at(node, "INVALID_FUNCTION_ARGUMENT", "CLASSIFIER function argument should be a pattern variable")
         return labels
 
     def all_rows(self, node: exp.Expr) -> Labels | None:
@@ -91,7 +91,7 @@ class References:
         labels = dict.fromkeys(self._labels(node, frozenset()))
         if len(labels) > 1:
             message = "Columns and CLASSIFIER in a navigation or aggregate function must refer to one pattern variable"
-            raise wrong(node, "INVALID_ARGUMENTS", message)
+            raise error_at(node, "INVALID_ARGUMENTS", message)
         return next(iter(labels), None)
 
     def _labels(self, node: exp.Expr, parameters: frozenset[str]) -> Iterator[Labels]:
@@ -120,7 +120,7 @@ class References:
         if name in _PHYSICAL:
             physical = -distance if name == "prev" else distance
             if MODE in node.meta:
-                raise wrong(
+                raise error_at(
                     node, "INVALID_PROCESSING_MODE", f"{node.meta[MODE]} semantics is not supported with {name.upper()}"
                 )
             logical = inner
@@ -129,18 +129,18 @@ class References:
             inner, passed = self._arguments(logical, 0)
             first, mode = logical.name.lower() == "first", logical.meta.get(MODE)
         if mode == "FINAL" and self._defining:
-            raise wrong(logical, "INVALID_PROCESSING_MODE", "FINAL semantics is not supported in DEFINE clause")
+            raise error_at(logical, "INVALID_PROCESSING_MODE", "FINAL semantics is not supported in DEFINE clause")
         self._check_inside(node, inner)
         labels = self.all_rows(inner)
         if labels is None:
             message = f"Pattern navigation function '{node.name}' must contain at least one column reference or CLASSIFIER()"
-            raise wrong(node, "INVALID_ARGUMENTS", message)
+            raise error_at(node, "INVALID_ARGUMENTS", message)
         return Navigation(labels, first, passed, physical, mode == "FINAL"), inner
 
     def _arguments(self, node: exp.Expr, default: int) -> tuple[exp.Expr, int]:
         arguments = node.expressions
         if not 1 <= len(arguments) <= 2:
-            raise wrong(
+            raise error_at(
                 node, "INVALID_FUNCTION_ARGUMENT", f"{node.name} pattern recognition function requires 1 or 2 arguments"
             )
         if len(arguments) == 1:
@@ -148,11 +148,11 @@ class References:
         offset = arguments[1]
         if not (isinstance(offset, exp.Literal) and not offset.is_string and offset.name.isdigit()):
             message = f"{node.name} pattern recognition navigation function requires a number as the second argument"
-            raise wrong(node, "INVALID_FUNCTION_ARGUMENT", message)
+            raise error_at(node, "INVALID_FUNCTION_ARGUMENT", message)
         number = int(offset.name[:20])
         if number > 2**31 - 1:
             message = f"The second argument of {node.name} must not exceed {2**31 - 1}"
-            raise wrong(offset, "NUMERIC_VALUE_OUT_OF_RANGE", message)
+            raise error_at(offset, "NUMERIC_VALUE_OUT_OF_RANGE", message)
         return arguments[0], number
 
     def _check_inside(self, outer: exp.Expr, node: exp.Expr) -> None:
@@ -160,9 +160,9 @@ class References:
             return
         if is_call(node, *_LOGICAL, *_PHYSICAL):
             message = f"Cannot nest {node.name} pattern navigation function inside {outer.name} pattern navigation function"
-            raise wrong(node, "INVALID_NAVIGATION_NESTING", message)
+            raise error_at(node, "INVALID_NAVIGATION_NESTING", message)
         if is_aggregate(node):
             message = f"Cannot nest {node.name} aggregate function inside {outer.name} function"
-            raise wrong(node, "NESTED_AGGREGATION", message)
+            raise error_at(node, "NESTED_AGGREGATION", message)
         for child in node.iter_expressions():
             self._check_inside(outer, child)

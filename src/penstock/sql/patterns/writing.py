@@ -25,7 +25,7 @@ from penstock.sql.patterns.measures import (
     place_name,
     rows_name,
 )
-from penstock.sql.patterns.navigation import Navigation, References, wrong
+from penstock.sql.patterns.navigation import Navigation, References, error_at
 from penstock.sql.patterns.pattern import program
 from penstock.sql.patterns.recognition import FAULT, RECOGNIZED, REST, Labels, Recognition, Variables
 from penstock.sql.trino_types import BIGINT, BOOLEAN, VARCHAR, Type
@@ -46,7 +46,7 @@ def matches_type() -> Type:
 
 
 def recognized(clause: Recognition, alias: exp.TableAlias | None) -> exp.Expr:
-    """Return the subquery for ``clause``; if that is not possible, one that says so when it is translated."""
+    """Return the subquery for ``clause``; if there is none, one that carries the error until it is translated."""
     try:
         result = exp.Subquery(this=_Writer(clause).query(), alias=alias)
     except StatementError as error:
@@ -286,7 +286,7 @@ def _at_distance(value: exp.Expr, distance: int) -> exp.Expr:
 def _column_of(node: exp.Expr, shown: exp.Expr) -> exp.Column:
     if not isinstance(node, exp.Column):
         message = f"Expected column reference. Actual: {shown.sql('trino')[:100]}"
-        raise wrong(shown, "INVALID_COLUMN_REFERENCE", message)
+        raise error_at(shown, "INVALID_COLUMN_REFERENCE", message)
     return node
 
 

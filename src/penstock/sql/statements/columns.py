@@ -25,7 +25,7 @@ def columns(cursor: Cursor) -> Sequence[ColumnDefinition]:
     names: set[str] = set()
     for name in (definition.name for definition in definitions):
         if name in names:
-            raise cursor.wrong(first, f"Duplicate column name: {name}")
+            raise cursor.invalid(first, f"Duplicate column name: {name}")
         names.add(name)
     return definitions
 
@@ -148,7 +148,7 @@ def _decimal(cursor: Cursor) -> LakeType:
         scale = cursor.integer() if cursor.accept(",") else 0
         cursor.expect(")")
         if not (1 <= precision <= 38 and scale <= precision):
-            raise cursor.wrong(first, f"decimal({precision},{scale}) is not a type: it has 1 to 38 digits.")
+            raise cursor.invalid(first, f"decimal({precision},{scale}) is not a type: it has 1 to 38 digits.")
     return Scalar("decimal", (precision, scale))
 
 
@@ -159,5 +159,5 @@ def _text(cursor: Cursor, name: str) -> LakeType:
     length = cursor.integer()
     cursor.expect(")")
     if not 1 <= length <= _MAX_LENGTHS[name]:
-        raise cursor.wrong(first, f"{name}({length}) is not a type: its length is 1 to {_MAX_LENGTHS[name]}.")
+        raise cursor.invalid(first, f"{name}({length}) is not a type: its length is 1 to {_MAX_LENGTHS[name]}.")
     return Scalar(name, (length,))

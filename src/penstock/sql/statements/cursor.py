@@ -72,14 +72,14 @@ class Cursor:
         return other
 
     def peek(self, number: int = 0) -> Token:
-        """Return the token that is ``number`` behind the next one."""
+        """Return the token ``number`` places after the next one."""
         while len(self._ahead) <= number:
             at = self._ahead[-1].end if self._ahead else self._at
             self._ahead.append(self._scan(at))
         return self._ahead[number]
 
     def take(self) -> Token:
-        """Return the next token and go behind it."""
+        """Return the next token and move past it."""
         token = self.peek()
         self._ahead.pop(0)
         self._at = token.end
@@ -90,7 +90,7 @@ class Cursor:
         return all(self._is(self.peek(number), word) for number, word in enumerate(words))
 
     def accept(self, *words: str) -> bool:
-        """Go behind ``words`` if they are next; return whether they were."""
+        """Move past ``words`` if they are next; return whether they were."""
         if not self.at(*words):
             return False
         for _ in words:
@@ -98,13 +98,13 @@ class Cursor:
         return True
 
     def expect(self, *words: str) -> None:
-        """Go behind ``words``. Raises :class:`InvalidRequest` if they are not next."""
+        """Move past ``words``. Raises :class:`InvalidRequest` if they are not next."""
         for word in words:
             if not self.accept(word):
                 raise self.refused(f"'{word}'")
 
     def choose(self, *words: str) -> str:
-        """Return which of ``words`` is next and go behind it. Raises :class:`InvalidRequest` if none is."""
+        """Return which of ``words`` is next and move past it. Raises :class:`InvalidRequest` if none is."""
         for word in words:
             if self.accept(word):
                 return word
@@ -186,7 +186,7 @@ class Cursor:
         got = f"mismatched input '{word}', expecting {expected}" if word else f"the statement ends, expecting {expected}"
         return InvalidRequest(f"{self.position(token)}: {got}.", athena_code="MALFORMED_QUERY")
 
-    def wrong(self, token: Token, what: str) -> InvalidRequest:
+    def invalid(self, token: Token, what: str) -> InvalidRequest:
         """Return the error that ``token`` is understood and not valid."""
         return InvalidRequest(f"{self.position(token)}: {what}", athena_code="MALFORMED_QUERY")
 

@@ -90,7 +90,7 @@ def create_table(cursor: Cursor, table: TableName, *, external: bool, if_not_exi
         name, first = clause, cursor.peek()
         for key, value in _CLAUSES[name](cursor).items():
             if key in read:
-                raise cursor.wrong(first, f"{name} is repeated.")
+                raise cursor.invalid(first, f"{name} is repeated.")
             read[key] = value
     return CreateTable(table=table, columns=definitions, external=external, if_not_exists=if_not_exists, **read)  # type: ignore[arg-type]
 

@@ -103,7 +103,7 @@ def insert(cursor: Cursor) -> Insert:
         columns = cursor.listed(cursor.name)
         twice = sorted(name for name, count in Counter(columns).items() if count > 1)
         if twice:
-            raise cursor.wrong(inner, f"Insert column name is specified more than once: {twice[0]}")
+            raise cursor.invalid(inner, f"Insert column name is specified more than once: {twice[0]}")
     return Insert(table=table, columns=columns, query=query(cursor.text, cursor.rest()))
 
 
@@ -255,7 +255,7 @@ def _properties(cursor: Cursor) -> Mapping[str, PropertyValue]:
         first = cursor.peek()
         name = cursor.name()
         if name in properties:
-            raise cursor.wrong(first, f"Duplicate property: {name}")
+            raise cursor.invalid(first, f"Duplicate property: {name}")
         cursor.expect("=")
         properties[name] = _property(cursor)
 

@@ -118,7 +118,7 @@ def create_table_as(context: ExecutionContext, statement: CreateTableAs) -> Outc
                     writer.add(dict(zip(names, batch.columns, strict=True)), batch.num_rows)
         files = writer.finish()
         updates = snapshot_updates(metadata, Change(operation=Operation.APPEND, added=files), io)
-        # The first snapshot is part of the first metadata file: nobody sees the table without its rows.
+        # The first snapshot is part of the first metadata file: the table is never seen without its rows.
         complete = apply_updates(document, updates, metadata_location=None) or document
         try:
             create(context, database, name, complete, io)

@@ -112,7 +112,7 @@ def _expired(metadata: TableMetadata, *, now: int, recent: int) -> Updates:
     live |= _recently_current(metadata, since=now - recent)
     oldest = now - int(properties.get(_AGE[0], str(_AGE[1])))
     reachable = {ancestor for ref in refs.values() for ancestor in _ancestors(ref.snapshot_id, by_id)}
-    # A snapshot that no branch leads to is kept for its age alone: somebody may be about to publish it.
+    # A snapshot that no branch leads to is kept until it is old enough: it may be published soon.
     live |= {
         snapshot.snapshot_id
         for snapshot in metadata.snapshots

@@ -59,7 +59,7 @@ def convert(call: Call, value: exp.Expr, source: Type | None, target: Type) -> e
     if source is not None and source.name not in {target.name, "unknown"}:
         is_cut = source.name == "ipaddress" and bool(target.numbers)
         if is_cut or source.name not in _SOURCES.get(target.name, ()):
-            raise call.wrong(f"Cannot cast {source} to {target}", code="TYPE_MISMATCH")
+            raise call.error(f"Cannot cast {source} to {target}", code="TYPE_MISMATCH")
     elif source == target and target.name not in {"time", "timestamp"}:
         return value
     if source == UNKNOWN or _is_plain_literal(value, target):
@@ -108,7 +108,7 @@ def _converted(call: Call, value: exp.Expr, source: Type | None, target: Type) -
         addresses = name == "ipaddress" or (source is not None and source.name == "ipaddress")
         result = (_as_address if addresses else _as_bytes)(call, value, source, target)
     else:
-        raise call.wrong(f"The type {target} is not supported.", code="NOT_SUPPORTED")
+        raise call.error(f"The type {target} is not supported.", code="NOT_SUPPORTED")
     return result
 
 
@@ -117,7 +117,7 @@ def _as_bytes(call: Call, value: exp.Expr, source: Type | None, target: Type) ->
     if source is not None and source.name == "HyperLogLog" and target.name == "P4HyperLogLog":
         return call_engine("trino_hll_dense", value)
     if target.name == "varbinary" and (source is None or source.name not in _SKETCHES):
-        raise call.wrong(f"A cast of {source or 'an unknown type'} to {target} is not supported.", code="NOT_SUPPORTED")
+        raise call.error(f"A cast of {source or 'an unknown type'} to {target} is not supported.", code="NOT_SUPPORTED")
     return value
 
 
@@ -126,7 +126,7 @@ def _as_address(call: Call, value: exp.Expr, source: Type | None, target: Type) 
     if target.name == "varbinary":
         return value
     if source is None:
-        raise call.wrong(
+        raise call.error(
             "A cast of a value whose type is not known to ipaddress is not supported.",
             code="NOT_SUPPORTED",
             remedy="CAST the value to varchar or varbinary first.",
@@ -189,7 +189,7 @@ def _as_text(value: exp.Expr, source: Type | None, target: Type) -> exp.Expr:
 def _as_moment(call: Call, value: exp.Expr, target: Type) -> exp.Expr:
     precision = target.numbers[0] if target.numbers else 3
     if precision > 6:
-        raise call.wrong(
+        raise call.error(
             f"{target} is not supported: values have at most microseconds.", code="NOT_SUPPORTED", remedy="Use precision 6."
         )
     if target.name == "timestamp with time zone" and isinstance(value, exp.Literal) and value.is_string:
@@ -218,7 +218,7 @@ def _nested_as_json(call: Call, value: exp.Expr, source: Type) -> exp.Expr:
     if source.name == "row":
         return _row_as_json(call, value, source)
     if source.name == "map" and source.inner[0] is not None and source.inner[0].is_floating:
-        raise call.wrong(f"A cast of {source} to json is not supported.", code="NOT_SUPPORTED", remedy="Cast the keys.")
+        raise call.error(f"A cast of {source} to json is not supported.", code="NOT_SUPPORTED", remedy="Cast the keys.")
     if source.element is None:
         return call_engine("to_json", value)
     texts = cast_nested(
@@ -269,7 +269,7 @@ def _target(node: exp.Expr) -> Type | None:
 def _cast(call: Call) -> exp.Expr:
     target = _target(call.node)
     if target is None:
-        raise call.wrong(
+        raise call.error(
             f"The type {call.node.args['to'].sql('trino').lower()[:100]} is not supported.", code="NOT_SUPPORTED"
         )
     return convert(call, call.node.this, call.types[0], target)

@@ -41,7 +41,7 @@ def nested_from_json(call: Call, value: exp.Expr, target: Type) -> exp.Expr:
     """Return a JSON value as the array, map or row ``target``."""
     engine = engine_type(target)
     if engine is None:
-        raise call.wrong(f"Cannot cast json to {target}", code="TYPE_MISMATCH")
+        raise call.error(f"Cannot cast json to {target}", code="TYPE_MISMATCH")
     plain = _PLAIN_INSIDE.get(str(target.element)) if target.name == "array" or _has_texts(target) else None
     if plain is not None:
         types = exp.Array(expressions=list(map(text, plain)))

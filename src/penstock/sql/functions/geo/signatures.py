@@ -94,7 +94,7 @@ def _row(name: str, overloads: Sequence[Function]) -> Row:
             type_ is None and parameter_type in _HELD
             for type_, parameter_type in zip(call.types, function.parameters, strict=True)
         ):
-            raise call.wrong(
+            raise call.error(
                 f"{name} is not supported for a value whose type is not known.",
                 code="NOT_SUPPORTED",
                 remedy="Compute the shape in the call: ST_GeomFromBinary(x).",

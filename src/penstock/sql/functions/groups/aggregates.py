@@ -123,7 +123,7 @@ def _extreme(name: str) -> Row:
                 return call_engine("coalesce", numbers, call.engine(name, value.copy()))
             return call.engine(name, value)
         if name == "max" and type_.is_floating:
-            raise call.wrong("max(x, n) is not supported for floating point numbers.", code="NOT_SUPPORTED")
+            raise call.error("max(x, n) is not supported for floating point numbers.", code="NOT_SUPPORTED")
         return call.engine(name, value, _count(call, 1))
 
     def returns(types: Types) -> Type | None:
@@ -136,11 +136,11 @@ def _count(call: Call, number: int) -> exp.Expr:
     """Return the argument that says how many results there are."""
     literal = call.arguments[number]
     if not isinstance(literal, exp.Literal) or literal.is_string or not literal.name.isdigit():
-        raise call.wrong(
+        raise call.error(
             f"{call.name} is not supported with a number of results that is not a number in the query.", code="NOT_SUPPORTED"
         )
     if not 0 < int(literal.name) <= _MAX_RESULTS:
-        raise call.wrong(f"{call.name}: the number of results must be from 1 to {_MAX_RESULTS}: {literal.name}")
+        raise call.error(f"{call.name}: the number of results must be from 1 to {_MAX_RESULTS}: {literal.name}")
     return literal
 
 

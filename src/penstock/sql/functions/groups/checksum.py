@@ -29,7 +29,7 @@ def _write(call: Call) -> exp.Expr:
     type_ = call.types[0]
     hashed = _hash(call.arguments[0], type_) if type_ is not None else None
     if hashed is None:
-        raise call.wrong(
+        raise call.error(
             f"checksum of {type_ or 'a value whose type is not known'} is not supported.",
             code="NOT_SUPPORTED",
             remedy="CAST it to a number, a date, a timestamp or a text.",

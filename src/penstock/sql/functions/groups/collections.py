@@ -38,7 +38,7 @@ def _map_union(call: Call) -> exp.Expr:
 def _most_frequent(call: Call) -> exp.Expr:
     buckets = call.arguments[0]
     if not isinstance(buckets, exp.Literal) or not buckets.name.isdigit() or int(buckets.name) < 2:
-        raise call.wrong("approx_most_frequent bucket count must be greater than one, and a number in the query")
+        raise call.error("approx_most_frequent bucket count must be greater than one, and a number in the query")
     histogram = call.engine("histogram", call.arguments[1])
     return call_engine("trino_most_frequent", call_engine("trino_counts", histogram), integer(int(buckets.name)))
 
@@ -48,7 +48,7 @@ def _reduce_agg(call: Call) -> exp.Expr:
     step = lambda_of(call, 2, 2)
     lambda_of(call, 3, 2)
     if call.is_windowed:
-        raise call.wrong("reduce_agg with OVER is not supported.", code="NOT_SUPPORTED")
+        raise call.error("reduce_agg with OVER is not supported.", code="NOT_SUPPORTED")
     present = call_engine("trino_given", call.engine("list", value))
     reduced = call_engine("list_reduce", call_engine("trino_first_state", present), step.copy(), state)
     return exp.Paren(this=reduced)

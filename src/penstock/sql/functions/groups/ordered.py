@@ -23,7 +23,7 @@ _LONGER = f"Concatenated string has the length in bytes larger than the maximum 
 def _percentile(call: Call) -> exp.Expr:
     type_ = call.types[0]
     if type_ is None:
-        raise call.wrong(
+        raise call.error(
             f"{call.name} is not supported for a value whose type is not known.",
             code="NOT_SUPPORTED",
             remedy="CAST the argument to its type.",
@@ -85,7 +85,7 @@ def _listagg(call: Call) -> exp.Expr:
     node = call.node
     type_ = call.types[0]
     if type_ is not None and not type_.is_text and type_.name != "unknown":
-        raise call.wrong(f"Expected expression of varchar, but it has {type_} type", code="TYPE_MISMATCH", remedy="CAST it.")
+        raise call.error(f"Expected expression of varchar, but it has {type_} type", code="TYPE_MISMATCH", remedy="CAST it.")
     value, order = node.this, []
     if isinstance(value, exp.Order):
         value, order = value.this, value.expressions

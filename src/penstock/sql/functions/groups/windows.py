@@ -16,14 +16,14 @@ __all__ = ["DEFINITIONS", "ROWS"]
 
 def _window(call: Call) -> None:
     if not call.is_windowed:
-        raise call.wrong(f"Window function {call.name} requires an OVER clause", code="MISSING_OVER")
+        raise call.error(f"Window function {call.name} requires an OVER clause", code="MISSING_OVER")
 
 
 def _rank(name: str, returns: Type) -> Row:
     def write(call: Call) -> exp.Expr:
         _window(call)
         if any(isinstance(node, exp.IgnoreNulls | exp.RespectNulls) for node in call.around):
-            raise call.wrong(
+            raise call.error(
                 f"Cannot specify null treatment clause for {call.name} function", code="NULL_TREATMENT_NOT_ALLOWED"
             )
         return call.engine(name, *call.arguments)

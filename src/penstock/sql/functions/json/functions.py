@@ -50,7 +50,7 @@ def _extracted(macro: str, python: str) -> Any:
         try:
             steps = read_steps(path)
         except ValueError as error:
-            raise call.wrong(str(error).partition("] ")[2]) from None
+            raise call.error(str(error).partition("] ")[2]) from None
         if any(step.isdecimal() or not re.fullmatch(r"[^\"\\]+", step) for step in steps):
             return call_engine(python, *call.arguments)
         own = "$" + "".join(f'."{step}"' for step in steps)
@@ -63,7 +63,7 @@ def _literal(call: Call) -> exp.Expr:
     try:
         return call_engine("trino_json", text(write(parse(call.node.this.name), sort=True)))
     except ValueError:
-        raise call.wrong(f"Cannot convert '{call.node.this.name[:100]}' to JSON", code="INVALID_LITERAL") from None
+        raise call.error(f"Cannot convert '{call.node.this.name[:100]}' to JSON", code="INVALID_LITERAL") from None
 
 
 def _contains(call: Call) -> exp.Expr:

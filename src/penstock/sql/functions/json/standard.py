@@ -35,24 +35,24 @@ def _document(call: Call) -> exp.Expr:
     if type_ is not None and type_.name == "varbinary":
         return call_engine("trino_json_decoded", value)
     if type_ is not None and not (type_.is_text or type_.name in {"json", "unknown"}):
-        raise call.wrong(f"Cannot read input of type {type_} as JSON using formatting JSON", code="TYPE_MISMATCH")
+        raise call.error(f"Cannot read input of type {type_} as JSON using formatting JSON", code="TYPE_MISMATCH")
     return value
 
 
 def _path(call: Call, options: JsonOptions) -> exp.Expr:
     path = call.arguments[1]
     if not (isinstance(path, exp.Literal) and path.is_string):
-        raise call.wrong("The JSON path is not a literal.", code="SYNTAX_ERROR")
+        raise call.error("The JSON path is not a literal.", code="SYNTAX_ERROR")
     try:
         used = variables_of(path.name)
     except ValueError as error:
-        raise call.wrong(str(error).partition("] ")[2]) from None
+        raise call.error(str(error).partition("] ")[2]) from None
     for name in used:
         if name not in options.names:
             message = f'no value passed for parameter {name}. Try quoting "{name}" in the PASSING clause to match case'
-            raise call.wrong(message, code="INVALID_PATH")
+            raise call.error(message, code="INVALID_PATH")
     if len(set(options.names)) != len(options.names):
-        raise call.wrong("JSON path parameter is specified more than once", code="DUPLICATE_PARAMETER_NAME")
+        raise call.error("JSON path parameter is specified more than once", code="DUPLICATE_PARAMETER_NAME")
     return path
 
 
@@ -76,7 +76,7 @@ def _item(call: Call, value: exp.Expr, type_: Type | None, *, is_json: bool, che
         value = exp.cast(value, "VARCHAR")
         return exp.paren(exp.DPipe(this=text(_UNCHECKED), expression=value), copy=False) if checked else value
     if type_ is None or type_.inner:
-        raise call.wrong(f"{call.name}: values are numbers, text, booleans or JSON functions.", code="NOT_SUPPORTED")
+        raise call.error(f"{call.name}: values are numbers, text, booleans or JSON functions.", code="NOT_SUPPORTED")
     if type_.is_number or type_.name == "boolean":
         return exp.cast(convert(call, value, type_, JSON), "VARCHAR")
     return call_engine("trino_json_string", convert(call, value, type_, VARCHAR))
@@ -109,7 +109,7 @@ def _failed(error: ValueError) -> ValueError:
 def _returned(call: Call, value: exp.Expr, type_: Type | None) -> exp.Expr:
     """Return the text of a JSON function in the type of its RETURNING."""
     if type_ is None or type_.name not in _OUTPUTS:
-        raise call.wrong(f"Cannot output JSON value as {type_} using formatting JSON", code="TYPE_MISMATCH")
+        raise call.error(f"Cannot output JSON value as {type_} using formatting JSON", code="TYPE_MISMATCH")
     if type_.name == "varbinary":
         return call_engine("encode", value)
     return value if type_ == VARCHAR else convert(call, value, VARCHAR, type_)
@@ -144,7 +144,7 @@ def _exists_in(value: str, path: str, parameters: str, on_error: str) -> bool | 
 def _value(call: Call) -> exp.Expr:
     options, type_ = options_of(call.node), _returns(call.node)
     if type_ is None or type_.inner:
-        raise call.wrong("json_value: this type of RETURNING is not supported.", code="NOT_SUPPORTED")
+        raise call.error("json_value: this type of RETURNING is not supported.", code="NOT_SUPPORTED")
     arguments = [_document(call), _path(call, options), _parameters(call, options), text(options.on_error or "NULL")]
     state = call_engine("trino_json_value_state", *arguments)
     value = call_engine("trino_json_value", *(argument.copy() for argument in arguments[:3]))
@@ -200,7 +200,7 @@ def _query(call: Call) -> exp.Expr:
     if options.wrapper != "WITHOUT" and options.quotes:
         words = "CONDITIONAL" if options.wrapper == "CONDITIONAL" else "UNCONDITIONAL"
         message = f"{options.quotes} QUOTES behavior specified with WITH {words} ARRAY WRAPPER behavior"
-        raise call.wrong(message, code="INVALID_FUNCTION_ARGUMENT")
+        raise call.error(message, code="INVALID_FUNCTION_ARGUMENT")
     behaviours = (name.removeprefix("EMPTY ") for name in (options.on_empty or "NULL", options.on_error or "NULL"))
     words = f"{options.wrapper} {options.quotes or 'KEEP'} {' '.join(behaviours)}"
     arguments = [_document(call), _path(call, options), _parameters(call, options), text(words)]
@@ -251,11 +251,11 @@ def _object(call: Call) -> exp.Expr:
     for at in range(0, len(call.arguments), 2):
         type_ = call.types[at]
         if type_ is not None and not type_.is_text and type_.name != "unknown":
-            raise call.wrong(f"Invalid type of JSON object key: {type_}", code="TYPE_MISMATCH")
+            raise call.error(f"Invalid type of JSON object key: {type_}", code="TYPE_MISMATCH")
         names.append(exp.cast(call.arguments[at], "VARCHAR"))
         values.append(_item(call, call.arguments[at + 1], call.types[at + 1], is_json=options.is_json[at + 1]))
     if options.unique_keys and any(options.is_json):
-        raise call.wrong(
+        raise call.error(
             "WITH UNIQUE KEYS behavior is not supported for JSON_OBJECT function when input expression has FORMAT",
             code="NOT_SUPPORTED",
         )

@@ -154,20 +154,20 @@ def _max(call: Call) -> exp.Expr:
 def _combinations(call: Call) -> exp.Expr:
     size = call.arguments[1]
     if not isinstance(size, exp.Literal) or size.is_string or not size.name.isdigit():
-        raise call.wrong(
+        raise call.error(
             "combinations is not supported with a size that is not a number in the query.",
             code="NOT_SUPPORTED",
             remedy="Write the size as a number from 0 to 5.",
         )
     if int(size.name) > MAX_COMBINATION:
-        raise call.wrong(f"combination size must not exceed {MAX_COMBINATION}: {size.name}")
+        raise call.error(f"combination size must not exceed {MAX_COMBINATION}: {size.name}")
     return call_engine(f"trino_combinations_{int(size.name)}", call.arguments[0])
 
 
 def _join(call: Call) -> exp.Expr:
     inside = element(call.types[0])
     if inside is None or inside.name not in _PLAIN:
-        raise call.wrong(
+        raise call.error(
             f"array_join is not supported for elements of type {inside or 'unknown'}.",
             code="NOT_SUPPORTED",
             remedy="Cast the elements first: transform(x, e -> CAST(e AS varchar)).",
@@ -184,16 +184,16 @@ def _subscript(call: Call) -> exp.Expr:
         return call_engine("trino_map_subscript", base, index)
     if type_ is not None and type_.name == "row":
         if not (isinstance(index, exp.Literal) and index.name.isdigit()):
-            raise call.wrong("Subscript expression on ROW requires a constant index", code="EXPRESSION_NOT_CONSTANT")
+            raise call.error("Subscript expression on ROW requires a constant index", code="EXPRESSION_NOT_CONSTANT")
         if not 0 < int(index.name) <= len(type_.inner):
-            raise call.wrong(
+            raise call.error(
                 f"Invalid subscript index: {index.name}. ROW indices start at 1", code="INVALID_FUNCTION_ARGUMENT"
             )
         return call_engine("struct_extract_at", base, index)
     if type_ is not None and type_.name != "array":
-        raise call.wrong(f"Cannot use {type_} for subscript of {call.types[1]}", code="TYPE_MISMATCH")
+        raise call.error(f"Cannot use {type_} for subscript of {call.types[1]}", code="TYPE_MISMATCH")
     if type_ is None:
-        raise call.wrong(
+        raise call.error(
             "The type of what [] is applied to is not known.",
             code="NOT_SUPPORTED",
             remedy="CAST it to its array or map type.",

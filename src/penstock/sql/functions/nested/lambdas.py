@@ -13,7 +13,7 @@ def lambda_of(call: Call, number: int, parameters: int) -> exp.Lambda:
     """Return a call's argument that must be a lambda with that many parameters."""
     argument = call.arguments[number]
     if not isinstance(argument, exp.Lambda) or len(argument.expressions) != parameters:
-        raise call.wrong(
+        raise call.error(
             f"Unexpected parameters for function {call.name}: argument {number + 1} must be a lambda of {parameters} "
             f"parameter{'s' if parameters > 1 else ''}.",
             code="FUNCTION_NOT_FOUND",

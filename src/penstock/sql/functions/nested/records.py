@@ -38,7 +38,7 @@ def compared(call: Call, type_: Type) -> exp.Expr:
         unknown = call_engine("trino_null_decides", node.this.copy(), node.expression.copy())
         case = exp.Case(ifs=[exp.If(this=unknown, true=_not_ordered(type_))], default=node.copy())
         return exp.Paren(this=case)
-    raise call.wrong(f"Cannot apply operator: {type_} {call.name} {type_}", code="TYPE_MISMATCH")
+    raise call.error(f"Cannot apply operator: {type_} {call.name} {type_}", code="TYPE_MISMATCH")
 
 
 def _ordered(type_: Type, sign: type[exp.Binary], left: exp.Expr, right: exp.Expr) -> exp.Expr:

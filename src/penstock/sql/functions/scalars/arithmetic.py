@@ -32,7 +32,7 @@ def _checked(call: Call) -> tuple[Type, Type] | None:
         left, right = call.types[:2]
         if left is not None and right is not None and {left.name, right.name} != {"unknown"}:
             sign = _SIGNS.get(type(call.node), call.name)
-            raise call.wrong(f"Cannot apply operator: {left} {sign} {right}", code="TYPE_MISMATCH")
+            raise call.error(f"Cannot apply operator: {left} {sign} {right}", code="TYPE_MISMATCH")
     return pair
 
 
@@ -166,7 +166,7 @@ def _negated(call: Call) -> exp.Expr:
     if isinstance(call.node.parent, exp.Interval):  # INTERVAL -'3' DAY
         return call.node
     if type_ is not None and not type_.is_number and type_.name != "unknown" and not type_.name.startswith("interval"):
-        raise call.wrong(f"Cannot negate {type_}", code="TYPE_MISMATCH")
+        raise call.error(f"Cannot negate {type_}", code="TYPE_MISMATCH")
     if type_ is not None and type_.is_integer and not isinstance(call.node.this.unnest(), exp.Literal):
         # The engine takes a wider type for the opposite of the least value.
         return as_type(exp.Neg(this=call.node.this), type_)

@@ -37,7 +37,7 @@ def _family(type_: Type) -> object:
 def check_comparable(call: Call, left: Type | None, right: Type | None, sign: str) -> None:
     """Raise Trino's error for two values that it refuses to compare and the engine would cast."""
     if not _is_comparable(left, right) or _NOT_COMPARED & {type_.name for type_ in (left, right) if type_ is not None}:
-        raise call.wrong(f"Cannot apply operator: {left} {sign} {right}", code="TYPE_MISMATCH")
+        raise call.error(f"Cannot apply operator: {left} {sign} {right}", code="TYPE_MISMATCH")
 
 
 def _is_comparable(left: Type | None, right: Type | None) -> bool:
@@ -71,7 +71,7 @@ def _with_rows(call: Call) -> exp.Expr:
     value, rows = call.types
     if not _is_comparable(value, rows):
         message = f"Value expression and result of subquery must be of the same type: {value} vs {rows}"
-        raise call.wrong(message, code="TYPE_MISMATCH")
+        raise call.error(message, code="TYPE_MISMATCH")
     if isinstance(call.node, exp.In):
         return in_subquery(call, call.node.this, call.node.args["query"])
     return quantified(call, _compared)
@@ -227,7 +227,7 @@ def _as_instants(call: Call) -> None:
 def _conditions(call: Call) -> exp.Expr:
     for type_ in call.types:
         if type_ is not None and type_.name not in {"boolean", "unknown"}:
-            raise call.wrong(f"Logical expression term must evaluate to a boolean: {type_}", code="TYPE_MISMATCH")
+            raise call.error(f"Logical expression term must evaluate to a boolean: {type_}", code="TYPE_MISMATCH")
     return call.node
 
 

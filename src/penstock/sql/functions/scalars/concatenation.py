@@ -37,7 +37,7 @@ def _concat(call: Call) -> exp.Expr:
     families = {"text" if type_.is_text else type_.name for type_ in call.types if type_ is not None and type_ != UNKNOWN}
     if families - {"text", "varbinary"} or len(families) > 1:
         types = ", ".join(str(type_ or "unknown") for type_ in call.types)
-        raise call.wrong(f"Unexpected parameters ({types}) for function concat", code="FUNCTION_NOT_FOUND")
+        raise call.error(f"Unexpected parameters ({types}) for function concat", code="FUNCTION_NOT_FOUND")
     pairs = reduce(lambda left, right: exp.DPipe(this=left, expression=right, safe=False), call.arguments)
     return exp.Paren(this=pairs)
 
@@ -66,19 +66,19 @@ def _unicode(call: Call) -> exp.Expr:
             return sign
         point = int(match[1] or match[2], 16)
         if point > 0x10FFFF or 0xD800 <= point < 0xE000:
-            raise call.wrong(f"Invalid escaped character: {match[1] or match[2]}", code="SYNTAX_ERROR")
+            raise call.error(f"Invalid escaped character: {match[1] or match[2]}", code="SYNTAX_ERROR")
         return chr(point)
 
     value = _ESCAPED.sub(character, literal)
     if "\\" in _ESCAPED.sub("", literal):
-        raise call.wrong("Incomplete escape sequence", code="SYNTAX_ERROR")
+        raise call.error("Incomplete escape sequence", code="SYNTAX_ERROR")
     return text(value)
 
 
 def _hex(call: Call) -> exp.Expr:
     digits = re.sub(r"\s", "", call.node.name)
     if len(digits) % 2 or not re.fullmatch("[0-9A-Fa-f]*", digits):
-        raise call.wrong("Binary literal must contain an even number of hexadecimal digits", code="SYNTAX_ERROR")
+        raise call.error("Binary literal must contain an even number of hexadecimal digits", code="SYNTAX_ERROR")
     return call_engine("unhex", text(digits))
 
 

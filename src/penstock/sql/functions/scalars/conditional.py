@@ -56,7 +56,7 @@ def _compare_operand(call: Call) -> None:
     types = [type_ for type_ in call.beside if type_ is not None]
     nested = next((type_ for type_ in types if type_.name in NESTED), None)
     if nested is not None:
-        raise call.wrong(
+        raise call.error(
             f"CASE with an operand of type {nested} is not supported.",
             code="NOT_SUPPORTED",
             remedy="Write CASE WHEN operand = value THEN …",
@@ -83,7 +83,7 @@ def _if(call: Call) -> exp.Expr:
     compares = in_case and parent is not None and parent.args.get("this") is not None
     if not compares and condition is not None and condition.name not in {"boolean", "unknown"}:
         what = "CASE WHEN clause" if in_case else "IF condition"
-        raise call.wrong(f"{what} must evaluate to a BOOLEAN (actual: {condition})", code="TYPE_MISMATCH")
+        raise call.error(f"{what} must evaluate to a BOOLEAN (actual: {condition})", code="TYPE_MISMATCH")
     if not in_case:
         _check_results(call, call.types[1:])
     return call.node
@@ -93,14 +93,14 @@ def _check_results(call: Call, types: Types) -> None:
     if common(types) is None and all(type_ is not None and not type_.inner for type_ in types):
         names = ", ".join(str(type_) for type_ in types)
         name = call.name.upper()
-        raise call.wrong(
+        raise call.error(
             f"All {name} results must be the same type or coercible to a common type: {names}", code="TYPE_MISMATCH"
         )
 
 
 def _nullif(call: Call) -> exp.Expr:
     if common(call.types) is None and all(type_ is not None and not type_.inner for type_ in call.types):
-        raise call.wrong(f"Types are not comparable with NULLIF: {call.types[0]} vs {call.types[1]}", code="TYPE_MISMATCH")
+        raise call.error(f"Types are not comparable with NULLIF: {call.types[0]} vs {call.types[1]}", code="TYPE_MISMATCH")
     if call.types[0] is not None and call.types[0].is_floating:
         return call_engine("trino_nullif_floating", *call.arguments)
     return call_engine("nullif", *call.arguments)
@@ -114,7 +114,7 @@ def _unified(call: Call) -> exp.Expr:
 def _checked(call: Call, type_: Type | None) -> exp.Expr:
     if type_ is None and all(item is not None and not item.inner for item in call.types):
         types = ", ".join(str(item) for item in call.types)
-        raise call.wrong(
+        raise call.error(
             f"All {call.name.upper()} operands must be the same type or coercible to a common type: {types}",
             code="TYPE_MISMATCH",
         )
@@ -137,7 +137,7 @@ def _extreme(call: Call) -> exp.Expr:
 def _typeof(call: Call) -> exp.Expr:
     type_ = call.types[0]
     if type_ is None:
-        raise call.wrong("typeof: the type of this expression is not known.", code="NOT_SUPPORTED")
+        raise call.error("typeof: the type of this expression is not known.", code="NOT_SUPPORTED")
     return text(str(type_))
 
 

@@ -86,7 +86,7 @@ def _round(call: Call) -> exp.Expr:
     if len(call.arguments) == 1:
         return _whole("round")(call)
     if type_ is not None and type_.name == "decimal" and _digits(call) is None:
-        raise call.wrong("round of a decimal needs a literal number of digits.", code="NOT_SUPPORTED")
+        raise call.error("round of a decimal needs a literal number of digits.", code="NOT_SUPPORTED")
     return as_type(call_engine("round", as_type(call.arguments[0], type_), call.arguments[1]), _rounded_type(call.types))
 
 
@@ -104,7 +104,7 @@ def _truncate(call: Call) -> exp.Expr:
         return as_type(call_engine("trunc", value), _truncated_type(call.types)) if type_ != BIGINT else value
     digits = _digits(call)
     if type_ is None or type_.name != "decimal" or digits is None:
-        raise call.wrong("truncate(x, n) needs a decimal and a literal number of digits.", code="NOT_SUPPORTED")
+        raise call.error("truncate(x, n) needs a decimal and a literal number of digits.", code="NOT_SUPPORTED")
     if digits >= type_.numbers[1]:
         return as_type(value, type_)
     unit = f"1e{-digits}"
@@ -143,7 +143,7 @@ def _random(call: Call) -> exp.Expr:
         return call_engine("random")
     whole = call.types[-1] if all(type_ is not None and type_.is_integer for type_ in call.types) else None
     if whole is None:
-        raise call.wrong("random(m, n) is served for integers.", code="NOT_SUPPORTED")
+        raise call.error("random(m, n) is served for integers.", code="NOT_SUPPORTED")
     low, high = call.arguments if len(call.arguments) == 2 else (exp.Literal.number(0), call.arguments[0])
     return as_type(call_engine("trino_random", low, high), whole)
 

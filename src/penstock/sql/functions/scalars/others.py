@@ -28,9 +28,9 @@ _KINDS = {"d": "integer", "x": "integer", "X": "integer", "o": "integer", "f": "
 def _format(call: Call) -> exp.Expr:
     form = call.text(0)
     if form is None:
-        raise call.wrong("format needs a literal format.", code="NOT_SUPPORTED")
+        raise call.error("format needs a literal format.", code="NOT_SUPPORTED")
     if _DATES.search(form):
-        raise call.wrong("format: dates and times (%t) are not supported.", code="NOT_SUPPORTED", remedy="Use date_format.")
+        raise call.error("format: dates and times (%t) are not supported.", code="NOT_SUPPORTED", remedy="Use date_format.")
     pieces: list[exp.Expr] = []
     at = following = 0
     for match in _SPEC.finditer(form):
@@ -41,7 +41,7 @@ def _format(call: Call) -> exp.Expr:
             continue
         number = int(match[1]) if match[1] else (following := following + 1)
         if number >= len(call.arguments):
-            raise call.wrong(f"Invalid format string: {form[:100]}: there is no argument {number}")
+            raise call.error(f"Invalid format string: {form[:100]}: there is no argument {number}")
         pieces.append(_formatted(call, match, number))
     _literal(call, form[at:], pieces)
     result = pieces[0] if pieces else text("")
@@ -52,7 +52,7 @@ def _format(call: Call) -> exp.Expr:
 
 def _literal(call: Call, piece: str, pieces: list[exp.Expr]) -> None:
     if "%" in piece:
-        raise call.wrong(f"Invalid format string: {piece[:100]}")
+        raise call.error(f"Invalid format string: {piece[:100]}")
     if piece:
         pieces.append(text(piece))
 
@@ -60,7 +60,7 @@ def _literal(call: Call, piece: str, pieces: list[exp.Expr]) -> None:
 def _formatted(call: Call, match: re.Match[str], number: int) -> exp.Expr:
     type_, value, letter = call.types[number], call.arguments[number], match[5]
     if type_ is None or letter not in "sSdxXofeEbBc":
-        raise call.wrong(f"format: {match[0]} of this argument is not supported.", code="NOT_SUPPORTED")
+        raise call.error(f"format: {match[0]} of this argument is not supported.", code="NOT_SUPPORTED")
     families = _KINDS.get(letter)
     fits = {
         "integer": type_.is_integer,
@@ -68,9 +68,9 @@ def _formatted(call: Call, match: re.Match[str], number: int) -> exp.Expr:
         "floating": type_.is_floating,
     }
     if families is not None and not fits[families]:
-        raise call.wrong(f"Invalid format string: {match[0]} (of {type_})")
+        raise call.error(f"Invalid format string: {match[0]} (of {type_})")
     if type_.inner or type_.name in {"varbinary", "json"}:
-        raise call.wrong(f"format: {type_} is not supported.", code="NOT_SUPPORTED")
+        raise call.error(f"format: {type_} is not supported.", code="NOT_SUPPORTED")
     # Java prints a double as Double.toString does; the cast to varchar has another form.
     shown = (
         cast_to(call_engine("trino_double_plain", value), "VARCHAR")

@@ -125,7 +125,7 @@ def _is_python(pattern: str) -> bool:
 
 
 def _check(call: Call) -> str | None:
-    """Return the pattern if it is a literal. Raises the error of types, or of a pattern that nobody can read."""
+    """Return the pattern if it is a literal. Raises an error for other types, or a pattern that neither engine can read."""
     for type_ in call.types[:2]:
         if type_ is not None and not type_.is_text and type_.name != "unknown":
             raise call.unexpected(f"{call.name}(varchar, pattern)")
@@ -135,7 +135,7 @@ def _check(call: Call) -> str | None:
         pattern = re.sub(r"(?<!\\)\(\?<(?=[A-Za-z])", "(?P<", pattern)
         call.arguments[1].set("this", pattern)
     if pattern is not None and not _is_re2(pattern) and not _is_python(pattern):
-        raise call.wrong(
+        raise call.error(
             f"The pattern '{pattern[:200]}' is not valid, or has a construct that is not supported.",
             remedy="Look-around, backreferences and Unicode classes cannot be in one pattern; sets within sets are refused.",
         )
@@ -169,7 +169,7 @@ def _grouped(name: str) -> Write:
         if pattern is not None and _is_python(pattern) and isinstance(group, exp.Literal):
             groups = _compiled(pattern).groups
             if int(group.name) > groups:
-                raise call.wrong(f"Pattern has {groups} groups. Cannot access group {group.name}")
+                raise call.error(f"Pattern has {groups} groups. Cannot access group {group.name}")
             if best == "" and int(group.name) > 0 and _OPTIONAL_GROUP.search(pattern):
                 best = "_python"
         elif len(call.arguments) == 3:
@@ -192,7 +192,7 @@ def _replace(call: Call) -> exp.Expr:
     try:
         parts = _parts(_compiled(pattern), replacement)
     except ValueError as error:
-        raise call.wrong(str(error).partition("] ")[2]) from None
+        raise call.error(str(error).partition("] ")[2]) from None
     # Groups that take no part give the empty text in both.
     own = "".join(f"\\{part}" if isinstance(part, int) else part.replace("\\", "\\\\") for part in parts)
     if any(isinstance(part, int) and part > 9 for part in parts):

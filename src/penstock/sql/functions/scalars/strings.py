@@ -131,7 +131,7 @@ def _normalize(call: Call) -> exp.Expr:
     form = call.node.args.get("form")
     name = form.name.upper() if isinstance(form, exp.Expr) else "NFC"
     if name not in _FORMS:
-        raise call.wrong(f"Unknown normal form {name}", code="SYNTAX_ERROR")
+        raise call.error(f"Unknown normal form {name}", code="SYNTAX_ERROR")
     return call_engine("trino_normalize", call.node.this, text(name))
 
 
@@ -159,7 +159,7 @@ def _reverse(call: Call) -> exp.Expr:
 def _like(call: Call) -> exp.Expr:
     for type_ in call.types[:2]:
         if type_ is not None and not type_.is_text and type_.name != "unknown":
-            raise call.wrong(
+            raise call.error(
                 f"Left side of LIKE expression must evaluate to a varchar (actual: {type_})", code="TYPE_MISMATCH"
             )
     return call.node

@@ -54,7 +54,7 @@ def _bits(call: Call) -> int:
     except ValueError:
         error = 0.0
     if not _LEAST_ERROR <= error <= _GREATEST_ERROR:
-        raise call.wrong(f"Standard error must be a number in the query in [{_LEAST_ERROR}, {_GREATEST_ERROR}]")
+        raise call.error(f"Standard error must be a number in the query in [{_LEAST_ERROR}, {_GREATEST_ERROR}]")
     return (-int(-_ERROR_OF_BUCKETS // (error * error)) - 1).bit_length()
 
 

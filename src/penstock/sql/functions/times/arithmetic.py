@@ -50,7 +50,7 @@ def compute(call: Call) -> exp.Expr:
     operator = type(call.node)
     types = [type_ for type_ in call.types[:2] if type_ is not None]
     if len(types) < 2:
-        raise call.wrong(
+        raise call.error(
             "The type of an operand beside a date, a time or an interval is not known.",
             code="NOT_SUPPORTED",
             remedy="CAST it to its type.",
@@ -69,7 +69,7 @@ def compute(call: Call) -> exp.Expr:
         return _moved(call, left, right, types[0], types[1])
     if operator is exp.Sub and _comparable(types[0], types[1]):
         return call_engine("trino_between", *(call_engine("trino_diff_moment", node) for node in (left, right)))
-    raise call.wrong(f"Cannot apply operator: {types[0]} {_SIGNS.get(operator, call.name)} {types[1]}", code="TYPE_MISMATCH")
+    raise call.error(f"Cannot apply operator: {types[0]} {_SIGNS.get(operator, call.name)} {types[1]}", code="TYPE_MISMATCH")
 
 
 def _is_interval(type_: Type | None) -> bool:
@@ -82,7 +82,7 @@ def _comparable(left: Type, right: Type) -> bool:
 
 def _moved(call: Call, step: exp.Expr, value: exp.Expr, interval: Type, type_: Type) -> exp.Expr:
     if type_.name == "time" and interval == _MONTHS:
-        raise call.wrong(f"Cannot apply operator: {type_} + {interval}", code="TYPE_MISMATCH")
+        raise call.error(f"Cannot apply operator: {type_} + {interval}", code="TYPE_MISMATCH")
     if type_.name == "date" and interval == _DAYS:
         step = call_engine("trino_whole_days", step)
     return call_engine("trino_add_days" if interval == _MONTHS or type_.name == "date" else "trino_add_time", step, value)
@@ -95,7 +95,7 @@ def _scaled(call: Call, operator: type[exp.Expr]) -> exp.Expr:
     interval, number = (left, right) if first else (right, left)
     type_ = call.types[0 if first else 1]
     if operator not in {exp.Mul, exp.Div} or (operator is exp.Div and not first):
-        raise call.wrong(
+        raise call.error(
             f"Cannot apply operator: {call.types[0]} {_SIGNS.get(operator, call.name)} {call.types[1]}", code="TYPE_MISMATCH"
         )
     macro = "trino_scaled_months" if type_ == _MONTHS else "trino_scaled_days"
@@ -130,7 +130,7 @@ def _interval(call: Call) -> exp.Expr:
     value, negative = call.node.this, False
     while isinstance(value, exp.Neg):
         value, negative = value.this, not negative
-    error = call.wrong(f"Invalid interval literal: {call.node.sql('trino')[:100]}", code="INVALID_LITERAL")
+    error = call.error(f"Invalid interval literal: {call.node.sql('trino')[:100]}", code="INVALID_LITERAL")
     if first not in _FIELDS or last not in _FIELDS or not isinstance(value, exp.Literal) or not value.is_string:
         raise error
     fields = _FIELDS[_FIELDS.index(first) : _FIELDS.index(last) + 1]

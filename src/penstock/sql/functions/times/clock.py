@@ -22,7 +22,7 @@ def _precision(call: Call) -> int:
     literal = call.arguments[0]
     number = int(literal.name) if isinstance(literal, exp.Literal) and literal.name.isdigit() else -1
     if not 0 <= number <= _MICROSECONDS:
-        raise call.wrong(
+        raise call.error(
             f"{call.name} is not supported with this precision.", code="NOT_SUPPORTED", remedy="Use a precision of 0 to 6."
         )
     return number
@@ -72,14 +72,14 @@ def _offset(call: Call) -> str:
     """Return the zone of an offset in hours and minutes."""
     parts = [_number(argument) for argument in call.arguments[1:]]
     if None in parts:
-        raise call.wrong(
+        raise call.error(
             "from_unixtime is not supported with hours and minutes that are not numbers in the query.",
             code="NOT_SUPPORTED",
             remedy="Give the zone as a text: '+01:30'.",
         )
     minutes = (parts[0] or 0) * 60 + (parts[1] or 0)
     if abs(minutes) > 14 * 60:
-        raise call.wrong(f"Invalid offset minutes {minutes}")
+        raise call.error(f"Invalid offset minutes {minutes}")
     return f"{'-' if minutes < 0 else '+'}{abs(minutes) // 60:02}:{abs(minutes) % 60:02}"
 
 

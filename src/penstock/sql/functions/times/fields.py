@@ -35,7 +35,7 @@ def moment(call: Call, number: int) -> exp.Expr:
     if type_ is not None and type_.name == "unknown":
         return exp.cast(value, "TIMESTAMP")
     if type_ is not None and type_.name == "time with time zone":
-        raise call.wrong("The type time with time zone is not supported.", code="NOT_SUPPORTED")
+        raise call.error("The type time with time zone is not supported.", code="NOT_SUPPORTED")
     return value
 
 
@@ -55,7 +55,7 @@ def _field(name: str, part: str) -> Row:
 def _extract(call: Call) -> exp.Expr:
     name = call.node.this.name.lower()
     if name not in _EXTRACTED:
-        raise call.wrong(f"Invalid EXTRACT field: {name[:50]}", code="SYNTAX_ERROR")
+        raise call.error(f"Invalid EXTRACT field: {name[:50]}", code="SYNTAX_ERROR")
     number = next(at for at, argument in enumerate(call.arguments) if argument is call.node.expression)
     if name.startswith("timezone"):
         return zone_part(name, moment(call, number))

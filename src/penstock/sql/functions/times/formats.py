@@ -29,7 +29,7 @@ __all__ = ["DEFINITIONS", "ROWS"]
 def _pieces(call: Call, read: Callable[[str], Sequence[Piece]]) -> tuple[str, Sequence[Piece]]:
     pattern = call.text(1)
     if pattern is None:
-        raise call.wrong(
+        raise call.error(
             f"{call.name} is not supported with a format that is not a text in the query.",
             code="NOT_SUPPORTED",
             remedy="Write the format as a text.",
@@ -37,7 +37,7 @@ def _pieces(call: Call, read: Callable[[str], Sequence[Piece]]) -> tuple[str, Se
     try:
         return pattern, read(pattern)
     except ValueError as error:
-        raise call.wrong(str(error)) from None
+        raise call.error(str(error)) from None
 
 
 # Writing
@@ -87,14 +87,14 @@ def _special(call: Call, piece: Piece, value: exp.Expr, local: exp.Expr) -> exp.
     if piece.field == "zone":
         type_ = call.types[0]
         if type_ is None or type_.name != "timestamp with time zone":
-            raise call.wrong(f"format_datetime for {type_} does not support the time zone's field 'Z'")
+            raise call.error(f"format_datetime for {type_} does not support the time zone's field 'Z'")
         if piece.width == 3:
             return call_engine("trino_shown_zone", value.copy())
         offset = call_engine("trino_offset", value.copy())
         return call_engine("trino_offset_text", offset, exp.Literal.string(":" if piece.width == 2 else ""))
     if piece.field in {"week", "weekday", "half_hour", "late_hour", "day_of_year"}:
         return call_engine(f"trino_text_of_{piece.field}", local.copy(), exp.Literal.number(piece.width))
-    raise call.wrong(f"The field {piece.field} of {piece.width} digits is not supported in formats.", code="NOT_SUPPORTED")
+    raise call.error(f"The field {piece.field} of {piece.width} digits is not supported in formats.", code="NOT_SUPPORTED")
 
 
 def _date_format(call: Call) -> exp.Expr:

@@ -31,7 +31,7 @@ def zoned_literal(call: Call, text: str) -> exp.Expr:
     """Return a literal of the type timestamp with time zone. Raises Trino's error if it is not one."""
     match = re.fullmatch(_WITH_ZONE, text)
     if match is None:
-        raise call.wrong(f"'{text[:100]}' is not a valid TIMESTAMP literal", code="INVALID_LITERAL")
+        raise call.error(f"'{text[:100]}' is not a valid TIMESTAMP literal", code="INVALID_LITERAL")
     zone = match[2] or "UTC"
     wall = exp.cast(exp.Literal.string(match[1]), "TIMESTAMP", dialect="duckdb")
     shown = zone_name(zone) or zone

@@ -44,7 +44,7 @@ def _with_unit(write: Callable[[Call, str], exp.Expr], kind_of: Callable[[Call],
         unit = call.text(0)
         if unit is not None:
             if unit.lower() not in units:
-                raise call.wrong(f"'{unit.lower()[:50]}' is not a valid {what} field")
+                raise call.error(f"'{unit.lower()[:50]}' is not a valid {what} field")
             return write(call, unit.lower())
         fits = exp.Array(expressions=[text(name) for name in units])
         checked = call_engine("trino_unit", call.arguments[0], fits, text(what))

@@ -78,7 +78,7 @@ def in_zone(call: Call, utc: exp.Expr, zone: exp.Expr) -> exp.Expr:
     if isinstance(zone, exp.Literal) and zone.is_string:
         name = zone_name(zone.name)
         if name is None:
-            raise call.wrong(f"'{zone.name[:100]}' is not a valid time zone", code="INVALID_FUNCTION_ARGUMENT")
+            raise call.error(f"'{zone.name[:100]}' is not a valid time zone", code="INVALID_FUNCTION_ARGUMENT")
         if name == UTC:
             return call_engine("timezone", exp.Literal.string(UTC), utc)
         return call_engine("trino_zoned", utc, exp.Literal.string(name))
@@ -89,9 +89,9 @@ def _at(call: Call) -> exp.Expr:
     value, zone = call.arguments[:2]
     type_ = call.types[0]
     if type_ is not None and type_.name.startswith("time") and not type_.name.startswith("timestamp"):
-        raise call.wrong("AT TIME ZONE is not supported for the type time.", code="NOT_SUPPORTED")
+        raise call.error("AT TIME ZONE is not supported for the type time.", code="NOT_SUPPORTED")
     if type_ is not None and not (type_.name.startswith("timestamp") or type_.name == "unknown"):
-        raise call.wrong(
+        raise call.error(
             f"Type of value must be a time or timestamp with or without time zone (actual {type_})", code="TYPE_MISMATCH"
         )
     return in_zone(call, call_engine("trino_utc", value), zone)
