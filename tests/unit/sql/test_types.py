@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from penstock.query.results.values import texts
 from penstock.sql.engine_types import result_column
 from penstock.sql.errors import StatementError
+from penstock.sql.functions.python import by_row
 from penstock.sql.types import duckdb_type
 
 PRIMITIVES = {
@@ -113,3 +114,22 @@ def test_special_values() -> None:
     assert texts(pa.array([float("nan"), float("inf"), -float("inf"), -0.0])) == ["NaN", "Infinity", "-Infinity", "-0.0"]
     assert texts(pa.array([0.1], pa.float32())) == ["0.1"]
     assert texts(pa.array([{"a": None, "b": [{"c": b"\x01\xff"}]}, None])) == ["{a=null, b=[{c=01 ff}]}", None]
+
+
+@pytest.mark.parametrize(
+    ("returns", "value"),
+    [
+        ("TIMESTAMP", datetime(2013, 5, 7, 1, 2, 3, 456789)),
+        ('STRUCT("$utc" TIMESTAMP, "$zone" VARCHAR)', {"$utc": datetime(2013, 5, 7), "$zone": "UTC"}),
+        ("DECIMAL(38,0)", Decimal(10) ** 37),
+        ("MAP(VARCHAR, VARCHAR[])", [("a", ["b"])]),
+    ],
+)
+def test_functions_by_row_return_the_engines_types(returns: str, value: object) -> None:
+    function = by_row("trino_test", ["BIGINT"], returns, lambda _: value)
+    assert function.function(pa.array([1, None])).to_pylist() == [value, None]
+
+
+def test_functions_by_row_need_a_type_of_trinos() -> None:
+    with pytest.raises(TypeError, match="trino_test returns HUGEINT"):
+        by_row("trino_test", ["BIGINT"], "HUGEINT", lambda value: value)
