@@ -34,7 +34,7 @@ class _Finder(MetaPathFinder, Loader):
             from penstock.glue.frames import studio  # noqa: PLC0415 - it needs Spark
 
             studio.attach()
-            module.__dict__.update({name: item for name, item in studio.STUDIO.items() if name == module.__name__})
+            module.__dict__.update({name: function for name, function in studio.STUDIO.items() if name == module.__name__})
         rows = [row for row in ROWS if row.module == module.__name__ and not row.owner]
         module.__dict__["__all__"] = [row.name for row in rows if row.name != "*"]
         module.__dict__["__getattr__"] = named
@@ -42,5 +42,5 @@ class _Finder(MetaPathFinder, Loader):
 
 def install() -> None:
     """Make the modules importable in this process; a second call changes nothing."""
-    if not any(isinstance(item, _Finder) for item in sys.meta_path):
+    if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
         sys.meta_path.append(_Finder())

@@ -192,7 +192,9 @@ class MetastoreHandler:
     def get_partitions_ps(self, database: str, table: str, values: Sequence[str], limit: int) -> Sequence[Any]:
         every = self._partitions(database, table, None, -1)
         results = (
-            item for item in every if all(not value or value == own for value, own in zip(values, item.values, strict=False))
+            partition
+            for partition in every
+            if all(not value or value == own for value, own in zip(values, partition.values, strict=False))
         )
         return list(results if limit < 0 else itertools.islice(results, limit))
 
@@ -207,7 +209,9 @@ class MetastoreHandler:
 
     def get_partition_names_ps(self, database: str, table: str, values: Sequence[str], limit: int) -> Sequence[str]:
         keys = [partition_key["Name"] for partition_key in self._table(database, table).get("PartitionKeys", ())]
-        return [partition_path(keys, item.values) for item in self.get_partitions_ps(database, table, values, limit)]
+        return [
+            partition_path(keys, partition.values) for partition in self.get_partitions_ps(database, table, values, limit)
+        ]
 
     def get_partition(self, database: str, table: str, values: Sequence[str]) -> Any:
         with _translated(f"partition {list(values)} of {database}.{table}"):

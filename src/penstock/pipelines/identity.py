@@ -207,8 +207,10 @@ def _of_state(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[Change]
             meaning = "it knows no row of earlier batches."
             parts.append(Change(f"step {name}", "not there", step["kind"], True, meaning))
         elif before[name] != step:
-            differing = [item for item in step if before[name].get(item) != step[item]]
-            old, new = (", ".join(f"{item} {source.get(item)}" for item in differing) for source in (before[name], step))
+            differing = [member for member in step if before[name].get(member) != step[member]]
+            old, new = (
+                ", ".join(f"{member} {source.get(member)}" for member in differing) for source in (before[name], step)
+            )
             why = "the rows that it keeps from batch to batch are by the former ones."
             remedy = "Undo it, or give the step another name: it then knows no row of earlier batches."
             parts.append(Change(f"step {name}", old, new, False, why, remedy))

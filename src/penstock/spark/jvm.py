@@ -106,11 +106,13 @@ def _is_lost_connection(error: BaseException) -> bool:
     # An error can be its own cause: "raise error from error".
     waiting, visited = [error], set[int]()
     while waiting:
-        item = waiting.pop()
-        if isinstance(item, Py4JNetworkError | ConnectionError | EOFError):
+        error = waiting.pop()
+        if isinstance(error, Py4JNetworkError | ConnectionError | EOFError):
             return True
-        visited.add(id(item))
-        waiting += [cause for cause in (item.__cause__, item.__context__) if cause is not None and id(cause) not in visited]
+        visited.add(id(error))
+        waiting += [
+            cause for cause in (error.__cause__, error.__context__) if cause is not None and id(cause) not in visited
+        ]
     return False
 
 

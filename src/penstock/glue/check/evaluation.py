@@ -90,7 +90,7 @@ class ScriptModules:
         for folder in (self.folder, *self.folder.parents)[:_MOST_FOLDERS] if self.folder is not None else ():
             if folder != self.folder and _has(folder, name):
                 return folder
-            if any((folder / item).exists() for item in _PROJECT):
+            if any((folder / mark).exists() for mark in _PROJECT):
                 return None
         return None
 

@@ -152,9 +152,9 @@ class Expressions(ABC):
 
     def _name(self, node: ast.Name, scope: Scope) -> Values:
         values = scope.find(node.id)
-        for item in values:
-            if isinstance(item, Name) and item.module not in {"pyspark", "boto3"}:
-                self.uses.use(node, item.module, "", item.name, certain=len(values) == 1)
+        for value in values:
+            if isinstance(value, Name) and value.module not in {"pyspark", "boto3"}:
+                self.uses.use(node, value.module, "", value.name, certain=len(values) == 1)
         return frozenset(replace(entries, literal=False) if isinstance(entries, Entries) else entries for entries in values)
 
     def _attribute(self, node: ast.Attribute, scope: Scope) -> Values:
@@ -277,8 +277,10 @@ class Expressions(ABC):
     ) -> None:
         arguments = {**dict(zip(signature.parameters, positional, strict=False)), **named}
         if signature.takes_options:
-            further = [item for item in node.keywords if item.arg not in signature.parameters]
-            arguments["options"] = _entries([(item.arg, item.value, named[item.arg or "**"]) for item in further])
+            further = [keyword for keyword in node.keywords if keyword.arg not in signature.parameters]
+            arguments["options"] = _entries(
+                [(keyword.arg, keyword.value, named[keyword.arg or "**"]) for keyword in further]
+            )
         self.uses.calls[id(node)] = Call(name=name, line=node.lineno, node=id(node), arguments=arguments)
 
     def _note_arguments(self, node: ast.Call, scope: Scope) -> None:
@@ -302,7 +304,9 @@ class Expressions(ABC):
 
 def _listed_texts(node: ast.Call, name: str, scope: Scope) -> list[str]:
     """Return the literal texts of a call's second parameter, called ``name``: of a list, or the keys of a map."""
-    argument = next((item.value for item in node.keywords if item.arg == name), node.args[1] if node.args[1:] else None)
+    argument = next(
+        (keyword.value for keyword in node.keywords if keyword.arg == name), node.args[1] if node.args[1:] else None
+    )
     if isinstance(argument, ast.Name):
         argument = scope.node(argument.id)
     listed = argument.elts if isinstance(argument, (ast.List, ast.Tuple, ast.Set)) else ()

@@ -58,8 +58,10 @@ def _owners(call: Call) -> Iterator[tuple[str, Sequence[str]]]:
 def _finding(owners: Sequence[str], name: str, value: str | None, line: int, *, sure: bool) -> Iterator[Finding]:
     """Yield what the owners agree on: an option that one of them serves may be meant for it."""
     outcomes = {owner: outcome_of(owner, name, value) for owner in owners}
-    by_status = {item.status: (owner, item) for owner, item in reversed(outcomes.items())}
-    owner, outcome = next(by_status[item] for item in ("served", "no effect", "refused", "unknown") if item in by_status)
+    by_status = {result.status: (owner, result) for owner, result in reversed(outcomes.items())}
+    owner, outcome = next(
+        by_status[result] for result in ("served", "no effect", "refused", "unknown") if result in by_status
+    )
     alone = len(owners) == 1
     shown = f'option "{name}" of {owner}' if alone else f'option "{name}"'
     if outcome.status == "refused" or (outcome.status == "unknown" and owner == "the purge"):

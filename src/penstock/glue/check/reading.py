@@ -141,7 +141,7 @@ class _Reader(Expressions):
         inner = Scope(scope)
         self.statements(node.body, inner)
         for name, values in inner.names.items():
-            if any(isinstance(item, Function) for item in values):
+            if any(isinstance(value, Function) for value in values):
                 self.attributes[name] = self.attributes.get(name, frozenset()) | values
 
     def _read_Return(self, node: ast.Return, scope: Scope) -> None:  # noqa: N802
@@ -173,10 +173,10 @@ class _Reader(Expressions):
         self.statements(node.finalbody, scope)
 
     def _read_With(self, node: ast.With, scope: Scope) -> None:  # noqa: N802
-        for item in node.items:
-            values = self.evaluate(item.context_expr, scope)
-            if item.optional_vars is not None:
-                self._bind(item.optional_vars, values, scope)
+        for manager in node.items:
+            values = self.evaluate(manager.context_expr, scope)
+            if manager.optional_vars is not None:
+                self._bind(manager.optional_vars, values, scope)
         self.statements(node.body, scope)
 
     _read_AsyncWith = _read_With  # noqa: N815

@@ -81,7 +81,11 @@ def refuse_sure(report: Report, arguments: Sequence[str]) -> None:
     """Raise :class:`InvalidInput` if every run of the script with these ``arguments`` fails, with each cause's line."""
     passed = {argument[2:].partition("=")[0] for argument in arguments if argument.startswith("--")}
     # A name may be abbreviated.
-    lacking = [(name, line) for name, line in report.arguments if not any(item and name.startswith(item) for item in passed)]
+    lacking = [
+        (name, line)
+        for name, line in report.arguments
+        if not any(argument and name.startswith(argument) for argument in passed)
+    ]
     causes = [
         *(f"line {stop.line}: {stop.name}: {stop.note}" for stop in report.stops),
         *(f"line {line}: the script needs the argument --{name}." for name, line in lacking),

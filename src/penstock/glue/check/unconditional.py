@@ -77,8 +77,8 @@ def _nodes(statement: ast.stmt) -> Iterator[ast.AST]:
             if _is_main(statement.test) or _has_rows(statement.test):
                 yield from _straight(statement.body)
         case ast.With() | ast.AsyncWith():
-            for item in statement.items:
-                yield from _whole(item.context_expr)
+            for manager in statement.items:
+                yield from _whole(manager.context_expr)
             yield from _straight(statement.body)
         case ast.For() | ast.AsyncFor():
             yield from _whole(statement.iter)
@@ -122,7 +122,7 @@ def _called(node: ast.AST) -> Iterator[str]:
         yield node.func.id
     if isinstance(node.func, ast.Attribute) and node.func.attr == _BATCH:
         passed = [*node.args, *(keyword.value for keyword in node.keywords)]
-        yield from (item.id for item in passed if isinstance(item, ast.Name))
+        yield from (argument.id for argument in passed if isinstance(argument, ast.Name))
 
 
 def _is_main(test: ast.expr) -> bool:

@@ -67,11 +67,11 @@ def _options(session: GlueSession, script_options: Mapping[str, Any], path: str)
     # A name that is passed over would delete other files than those that are meant.
     options = Options("the purge", script_options, strict=True)
     excluded = options.raw("excludeStorageClasses") or []
-    if isinstance(excluded, str) or not all(isinstance(item, str) for item in excluded):
+    if isinstance(excluded, str) or not all(isinstance(storage_class, str) for storage_class in excluded):
         raise InvalidInput(f"excludeStorageClasses is {excluded!r}.", remedy='Write it like ["GLACIER"].')
     purge = _Purge(
         hours=options.number("retentionPeriod", _WEEK) or 0,
-        excluded=[item.upper() for item in excluded],
+        excluded=[storage_class.upper() for storage_class in excluded],
         manifest=options.text("manifestFilePath"),
         predicate=options.text("partitionPredicate") or "",
     )

@@ -83,7 +83,7 @@ class EntityDetector:
         """
         _check_sensitivity(detectionSensitivity)
         names = check_types(entityTypesToDetect)
-        sample, threshold = (_fraction(item) for item in (sampleFraction, thresholdFraction))
+        sample, threshold = (_fraction(fraction) for fraction in (sampleFraction, thresholdFraction))
         data = _data(frame)
         if data.isStreaming:
             raise InvalidInput("A stream has no sample.", remedy="Call classify_columns in the function of forEachBatch.")
@@ -193,7 +193,7 @@ def _counted(data: DataFrame, columns: Sequence[str], names: Sequence[str]) -> t
     )
     summed = flags.agg(F.count("*").alias("rows"), *(F.sum(F.col("flags")[index]) for index in range(len(pairs)))).first()
     assert summed is not None
-    return summed[0], dict(zip(pairs, (item or 0 for item in summed[1:]), strict=True))
+    return summed[0], dict(zip(pairs, (count or 0 for count in summed[1:]), strict=True))
 
 
 def _is_met(counts: Mapping[tuple[str, str], int], column: str, name: str, threshold: float) -> bool:

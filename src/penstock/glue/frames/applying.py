@@ -47,18 +47,18 @@ def filtered(frame: DataFrame, function: Function, info: str) -> tuple[DataFrame
     messages = error_messages(frame.sparkSession.sparkContext, "filter")
 
     def kept(rows: Iterable[Any]) -> Iterator[Any]:
-        item: list[Any] = []
+        current: list[Any] = []
 
         def noted() -> Iterator[Any]:
             for row in rows:
-                item[:] = [row]
+                current[:] = [row]
                 yield row
 
         for attempt in attempts(noted(), schema, function, traced=False):
             if attempt.error is not None:
                 messages.add([attempt.error[0]])
             elif attempt.result:
-                yield item[0]
+                yield current[0]
 
     rows = frame.rdd.mapPartitions(kept)
     return _frame(frame, rows, schema), _errors("filter", info, frame, lambda parts: attempts(parts, schema, function))
@@ -101,8 +101,8 @@ def partitions_mapped(frame: DataFrame, function: Callable[[int, Iterator[Any]],
     def results(index: int, rows: Iterable[Any]) -> Iterator[Any]:
         read = record_reader(schema)
         assert read is not None
-        for item in function(index, (read(row) for row in rows)):
-            yield normalised(item)
+        for record in function(index, (read(row) for row in rows)):
+            yield normalised(record)
 
     return _inferred(frame, frame.rdd.mapPartitionsWithIndex(results))
 

@@ -148,10 +148,10 @@ def find_path(schema: StructType, path: Path, *, case_sensitive: bool = False) -
 def place_column(tree: dict[str, object], path: Path, column: Column) -> None:
     """Put ``column`` at ``path`` of a tree of structs. Raises :class:`InvalidInput` if a part of it is not a struct."""
     *outer, name = path
-    for item in outer:
-        inner = tree.setdefault(item, {})
+    for struct in outer:
+        inner = tree.setdefault(struct, {})
         if not isinstance(inner, dict):
-            raise InvalidInput(f"Field {quoted(path)} would be within {item}, which is not a struct.")
+            raise InvalidInput(f"Field {quoted(path)} would be within {struct}, which is not a struct.")
         tree = inner
     tree[name] = column
 

@@ -58,7 +58,7 @@ def mapping_spec(mapping: Any) -> MappingSpec:
 
     Raises :class:`InvalidInput` for anything else.
     """
-    texts = isinstance(mapping, tuple | list) and all(isinstance(item, str) for item in mapping)
+    texts = isinstance(mapping, tuple | list) and all(isinstance(part, str) for part in mapping)
     if not texts or len(mapping) not in {2, 3, 4}:
         raise InvalidInput(
             f"{mapping!r} is not a mapping.", remedy="Write (source, source type, target, target type), all of them text."

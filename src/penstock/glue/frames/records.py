@@ -114,7 +114,7 @@ def _written_choice(writers: list[tuple[str, Convert | None]]) -> Convert:
             return None
         name = type_of(value).typeName()
         # Integers that fit a smaller type are of the next larger one if the choice has only that.
-        index, writer = next(members[item] for item in (name, *_LARGER.get(name, ())) if item in members)
+        index, writer = next(members[type_name] for type_name in (name, *_LARGER.get(name, ())) if type_name in members)
         values: list[Any] = [None] * len(writers)
         values[index] = value if writer is None else writer(value)
         return tuple(values)

@@ -88,7 +88,7 @@ def gs_array_to_cols(
 ) -> DataFrame:
     """Make columns of an array's elements: the first ones, or those at ``indexes``, which begin with 1."""
     names = _names(colList)
-    positions = [int(item) for item in _names(indexes)] if indexes else range(1, len(names) + 1)
+    positions = [int(index_text) for index_text in _names(indexes)] if indexes else range(1, len(names) + 1)
     for name, index in zip(names, positions, strict=True):
         frame = frame.withColumn(name, F.get(F.col(colName), F.lit(index - 1)))
     return frame

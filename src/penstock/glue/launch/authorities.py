@@ -33,7 +33,7 @@ def write_truststore(path: Path, environment: Mapping[str, str]) -> Path | None:
     if not bundle:
         return None
     try:
-        certificates = [ssl.PEM_cert_to_DER_cert(item) for item in _PEM.findall(Path(bundle).read_text("ascii", "replace"))]
+        certificates = [ssl.PEM_cert_to_DER_cert(pem) for pem in _PEM.findall(Path(bundle).read_text("ascii", "replace"))]
     except (OSError, ValueError) as error:
         raise InvalidInput(f"The authorities in {bundle} ({BUNDLE}) cannot be read: {error}.") from error
     # The machine's own stay trusted: a script may speak to others, too.

@@ -29,13 +29,13 @@ def row(module: str, name: str, owner: str = "") -> Row | None:
 
 def module_row(module: str) -> Row | None:
     """Return a row of ``module``; None if AWS does not have the module."""
-    return next((item for item in ROWS if item.module == module), None)
+    return next((row for row in ROWS if row.module == module), None)
 
 
 def refusals(module: str, owner: str = "") -> Mapping[str, str]:
     """Return what to write instead, by each refused name of ``module``, or of its class ``owner``."""
     return {
-        item.name: item.note
-        for item in ROWS
-        if (item.module, item.owner, item.status) == (module, owner, "refused") and item.name != "*"
+        row.name: row.note
+        for row in ROWS
+        if (row.module, row.owner, row.status) == (module, owner, "refused") and row.name != "*"
     }

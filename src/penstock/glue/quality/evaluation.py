@@ -72,7 +72,7 @@ def evaluate(
         entries[id(rule)] = entry
         if entry.plan is not None and isinstance(entry.plan.row, Membership):
             marked = _marked(marked, entry.plan.row)
-    whole = {item.text: column for item in ruleset.rules if (column := _result(item, entries)) is not None}
+    whole = {rule.text: column for rule in ruleset.rules if (column := _result(rule, entries)) is not None}
     composites = {
         composite.text: whole.get(composite.text)
         for composite in ruleset.rules
@@ -80,7 +80,11 @@ def evaluate(
     }
     whole_rows = {name: row for name, row in composites.items() if row is not None}
     measured = _Measured(list(entries.values()), frame, marked, whole_rows)
-    return Evaluation(outcomes=[_outcome(item, entries, measured) for item in ruleset.rules], rows=marked, results=whole)
+    return Evaluation(
+        outcomes=[_outcome(rule, entries, measured) for rule in ruleset.rules],
+        rows=marked,
+        results=whole,
+    )
 
 
 def _leaves(rules: Sequence[Rule | Composite]) -> Iterator[Rule]:
@@ -199,7 +203,7 @@ def _outcome(rule: Rule | Composite, entries: Mapping[int, _Entry], measured: _M
             return entry.outcome
         assert entry.plan is not None
         return entry.plan.conclude(measured.values(rule))
-    outcome = combined(rule.text, rule.operator, [_outcome(item, entries, measured) for item in rule.rules])
+    outcome = combined(rule.text, rule.operator, [_outcome(part, entries, measured) for part in rule.rules])
     failing = measured.failing(rule.text)
     if failing is None:
         return outcome

@@ -347,12 +347,12 @@ def mergeDataTypes(s1: DataType, s2: DataType) -> DataType:  # noqa: N802
 
 def _merged_structs(s1: Any, s2: Any) -> StructType:
     fields = [
-        Field(item.name, mergeDataTypes(item.dataType, s2.getField(item).dataType), item.properties)
-        if s2.hasField(item)
-        else item
-        for item in s1
+        Field(field.name, mergeDataTypes(field.dataType, s2.getField(field).dataType), field.properties)
+        if s2.hasField(field)
+        else field
+        for field in s1
     ]
-    return StructType([*fields, *(item for item in s2 if not s1.hasField(item))], s1.properties)
+    return StructType([*fields, *(field for field in s2 if not s1.hasField(field))], s1.properties)
 
 
 def _merged_decimals(s1: Any, s2: Any) -> DecimalType:

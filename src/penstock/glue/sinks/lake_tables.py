@@ -39,9 +39,9 @@ def write_iceberg(write: Write, frame: DataFrame) -> None:
 
 def _append(name: str, options: Options, frame: DataFrame) -> None:
     writer = frame.writeTo(name)
-    for item in _ICEBERG:
-        if (value := options.text(item)) is not None:
-            writer = writer.option(item, value)
+    for option in _ICEBERG:
+        if (value := options.text(option)) is not None:
+            writer = writer.option(option, value)
     writer.append()
 
 

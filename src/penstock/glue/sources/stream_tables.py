@@ -33,7 +33,7 @@ _REFERENCE = {
 def is_stream(table: Table) -> bool:
     """Return whether the table describes a stream."""
     storage = table.get("StorageDescriptor", {})
-    stream_types = (item.get("Parameters", {}).get("typeOfData", "") for item in (table, storage))
+    stream_types = (part.get("Parameters", {}).get("typeOfData", "") for part in (table, storage))
     return any(connection_type.lower() in _STREAMS for connection_type in stream_types)
 
 

@@ -163,7 +163,7 @@ def _numbers(prefix: Column, versions: Mapping[bytes, int]) -> Column:
     by_number: dict[int, list[bytearray]] = {}
     for version, number in versions.items():
         by_number.setdefault(number, []).append(bytearray(version))
-    return _case([(prefix.isin(item), F.lit(number)) for number, item in by_number.items()], "int")
+    return _case([(prefix.isin(prefixes), F.lit(number)) for number, prefixes in by_number.items()], "int")
 
 
 def _case(branches: Sequence[tuple[Column, Column]], type_name: str) -> Column:

@@ -29,7 +29,9 @@ def inflater(limit: int = MAX_INFLATED) -> Callable[[pa.Array], pa.Array]:
         return result if stream.eof and not stream.unused_data else None
 
     def inflate_batch(payloads: pa.Array) -> pa.Array:
-        return pa.array((None if item is None else inflated(item) for item in payloads.to_pylist()), type=pa.binary())
+        return pa.array(
+            (None if payload is None else inflated(payload) for payload in payloads.to_pylist()), type=pa.binary()
+        )
 
     return inflate_batch
 

@@ -87,7 +87,7 @@ def _writers_of_records(reader: AvroSchema, writers: Sequence[AvroSchema]) -> di
                         if (branch.name, index, peer.name) not in written:
                             written.add((branch.name, index, peer.name))
                             by_name.setdefault(branch.name, []).append(peer)
-                            todo.extend((item.type, index, source.type) for item, source in _read_fields(branch, peer))
+                            todo.extend((field.type, index, source.type) for field, source in _read_fields(branch, peer))
                 case ArrayType():
                     todo.extend((branch.items, index, choice.items) for choice in choices if isinstance(choice, ArrayType))
                 case MapType():
@@ -114,11 +114,11 @@ def _peers(reader: RecordType, choices: Sequence[AvroType]) -> list[RecordType]:
 
 
 def _read_fields(reader: RecordType, writer: RecordType) -> Iterator[tuple[AvroField, AvroField]]:
-    written = {item.name: item for item in writer.fields}
-    for item in reader.fields:
-        source = source_field(item, written)
+    written = {field.name: field for field in writer.fields}
+    for field in reader.fields:
+        source = source_field(field, written)
         if source is not None:
-            yield item, source
+            yield field, source
 
 
 def _relaxed(named: NamedType, writers: Sequence[RecordType]) -> NamedType:
@@ -134,10 +134,10 @@ def _relaxed(named: NamedType, writers: Sequence[RecordType]) -> NamedType:
     )
 
 
-def _optional(item: AvroField) -> AvroField:
-    branches = item.type.branches if isinstance(item.type, UnionType) else (item.type,)
+def _optional(field: AvroField) -> AvroField:
+    branches = field.type.branches if isinstance(field.type, UnionType) else (field.type,)
     solid = (branch for branch in branches if not (isinstance(branch, PrimitiveType) and branch.name == "null"))
-    return replace(item, type=UnionType(branches=(PrimitiveType(name="null"), *solid)), has_default=True, default=None)
+    return replace(field, type=UnionType(branches=(PrimitiveType(name="null"), *solid)), has_default=True, default=None)
 
 
 def field_paths(definition: str) -> dict[str, frozenset[str]]:
@@ -152,10 +152,10 @@ def _paths(
     for branch in _branches(avro_type, schema):
         match branch:
             case RecordType() if branch.name not in inside and len(inside) < MAX_TYPE_DEPTH:
-                for item in branch.fields:
-                    path = f"{prefix}.{item.name}" if prefix else item.name
-                    yield path, frozenset(f"{prefix}.{alias}" if prefix else alias for alias in item.aliases)
-                    yield from _paths(schema, item.type, path, (*inside, branch.name))
+                for field in branch.fields:
+                    path = f"{prefix}.{field.name}" if prefix else field.name
+                    yield path, frozenset(f"{prefix}.{alias}" if prefix else alias for alias in field.aliases)
+                    yield from _paths(schema, field.type, path, (*inside, branch.name))
             case ArrayType():
                 yield from _paths(schema, branch.items, f"{prefix}[]", inside)
             case MapType():

@@ -68,7 +68,7 @@ def never_null(reader: str) -> frozenset[str]:
     schema = _parsed(reader)
     if not isinstance(schema.root, RecordType):
         return frozenset()
-    return frozenset(item.name for item in schema.root.fields if not _may_be_null(schema.resolve(item.type)))
+    return frozenset(field.name for field in schema.root.fields if not _may_be_null(schema.resolve(field.type)))
 
 
 def _may_be_null(avro_type: AvroType) -> bool:
@@ -112,7 +112,7 @@ def _renamed(named: NamedType, number: int) -> NamedType:
     if isinstance(moved, RecordType):
         # A default is of use to readers only.
         fields = (
-            replace(item, type=_referring(item.type, number), has_default=False, default=None) for item in moved.fields
+            replace(field, type=_referring(field.type, number), has_default=False, default=None) for field in moved.fields
         )
         return replace(moved, fields=tuple(fields))
     return moved

@@ -246,11 +246,11 @@ class SchemaVersions:
         Raises the client's error if it is unavailable.
         """
         version_ids = [id_ for id_ in ids if isinstance(id_, UUID)]
-        for item in [uuid for uuid in version_ids if uuid not in self._known][:MAX_LOOKUPS]:
+        for version_id in [uuid for uuid in version_ids if uuid not in self._known][:MAX_LOOKUPS]:
             if self._only_confluent:
                 break
             try:
-                version = self._source.version(item)
+                version = self._source.version(version_id)
             except NotFound:
                 continue
             if version.status == "AVAILABLE" and self._same_schema(version):

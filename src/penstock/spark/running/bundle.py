@@ -93,5 +93,5 @@ def _distributions() -> list[Distribution]:
         for line in package.requires or ():
             requirement = Requirement(line)
             if requirement.marker is None or requirement.marker.evaluate({"extra": extra}):
-                todo += [(requirement.name, item) for item in ("", *requirement.extras)]
+                todo += [(requirement.name, extra_name) for extra_name in ("", *requirement.extras)]
     return [packages[name] for name in sorted(packages)]

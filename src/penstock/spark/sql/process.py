@@ -188,11 +188,11 @@ def _write(frame: DataFrame, file: Path, limit: int, stop: Callable[[], None]) -
     count = 0
     try:
         with pa.OSFile(str(file), "wb") as sink, pa.ipc.new_file(sink, schema) as writer:
-            for item in _load_from_socket((port, secret), ArrowCollectSerializer()):  # type: ignore[no-untyped-call]
-                if not isinstance(item, pa.RecordBatch):
-                    order = item
+            for batch in _load_from_socket((port, secret), ArrowCollectSerializer()):  # type: ignore[no-untyped-call]
+                if not isinstance(batch, pa.RecordBatch):
+                    order = batch
                     continue
-                writer.write_batch(pa.RecordBatch.from_arrays(item.columns, schema=schema))
+                writer.write_batch(pa.RecordBatch.from_arrays(batch.columns, schema=schema))
                 count += 1
                 if sink.tell() > limit:
                     raise TooLarge(limit)

@@ -60,7 +60,7 @@ def later_watermark(rows: DataFrame, step: DeduplicateStep | WindowStep, before:
     """
     moment = F.max(_time(rows, step.time, step.name)) - F.expr(f"INTERVAL '{step.watermark}'")
     latest = rows.select(F.unix_micros(moment).alias("at")).collect()[0]["at"]
-    return max((item for item in (before, latest) if item is not None), default=None)
+    return max((watermark for watermark in (before, latest) if watermark is not None), default=None)
 
 
 def _is_late(time: Column, before: int | None) -> Column:

@@ -64,7 +64,7 @@ def _check_finite(definition: str) -> None:
 def _records_in(schema: AvroSchema, record: RecordType) -> set[str]:
     """Return the full names of the records that are fields of ``record``, in arrays, maps and unions too."""
     names: set[str] = set()
-    todo: list[AvroType] = [item.type for item in record.fields]
+    todo: list[AvroType] = [field.type for field in record.fields]
     while todo:
         match schema.resolve(todo.pop()):
             case RecordType(name=name):

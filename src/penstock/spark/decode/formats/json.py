@@ -100,7 +100,7 @@ def _with_policy(shape: JsonShape, policy: ExtraFields) -> JsonShape:
     return replace(
         shape,
         closed=policy == "refuse" and shape.kind == "struct",
-        members=tuple(replace(item, shape=_with_policy(item.shape, policy)) for item in shape.members),
+        members=tuple(replace(member, shape=_with_policy(member.shape, policy)) for member in shape.members),
         items=None if shape.items is None else _with_policy(shape.items, policy),
     )
 
@@ -113,20 +113,20 @@ def _both(reader: JsonShape, writer: JsonShape) -> JsonShape:
         return replace(reader, nullable=writer.nullable, items=_both(reader.items, writer.items))
     if reader.kind != "struct":
         return replace(reader, nullable=writer.nullable)
-    ours = {item.name: item.shape for item in reader.members}
+    ours = {member.name: member.shape for member in reader.members}
     written = [
-        replace(item, shape=_both(ours[item.name], item.shape))
-        if item.name in ours
-        else JsonMember(name=item.name, shape=JsonShape(kind="text"))
-        for item in writer.members
+        replace(member, shape=_both(ours[member.name], member.shape))
+        if member.name in ours
+        else JsonMember(name=member.name, shape=JsonShape(kind="text"))
+        for member in writer.members
     ]
-    names = {item.name for item in written}
+    names = {member.name for member in written}
     others = [JsonMember(name=name, shape=_loose(shape)) for name, shape in ours.items() if name not in names]
     return replace(reader, nullable=writer.nullable, members=(*written, *others), closed=writer.closed)
 
 
 def _loose(shape: JsonShape) -> JsonShape:
-    members = tuple(JsonMember(name=item.name, shape=_loose(item.shape)) for item in shape.members)
+    members = tuple(JsonMember(name=member.name, shape=_loose(member.shape)) for member in shape.members)
     items = None if shape.items is None else _loose(shape.items)
     return replace(shape, nullable=True, closed=False, members=members, items=items)
 
@@ -145,11 +145,11 @@ def _fits(body: Column, text: Column, shape: JsonShape) -> Column:
 def _required(value: Column, shape: JsonShape) -> list[Column]:
     """Return the conditions that no required value inside ``value`` is missing; they hold for a null ``value``."""
     tests: list[Column] = []
-    for item in shape.members:
-        inner = value.getField(item.name)
-        if item.required and not item.shape.nullable:
+    for member in shape.members:
+        inner = value.getField(member.name)
+        if member.required and not member.shape.nullable:
             tests.append(inner.isNotNull() | value.isNull())
-        tests.extend(_required(inner, item.shape))
+        tests.extend(_required(inner, member.shape))
     if shape.items is not None and _limits(shape.items):
         values = F.map_values(value) if shape.kind == "map" else value
         tests.append(F.coalesce(F.forall(values, _complete(shape.items)), F.lit(True)))
@@ -158,7 +158,7 @@ def _required(value: Column, shape: JsonShape) -> list[Column]:
 
 def _limits(shape: JsonShape) -> bool:
     """Return whether there are values of this shape's types that lack something."""
-    inside = any((item.required and not item.shape.nullable) or _limits(item.shape) for item in shape.members)
+    inside = any((member.required and not member.shape.nullable) or _limits(member.shape) for member in shape.members)
     items = shape.items
     return not shape.nullable or inside or (items is not None and _limits(items))
 
@@ -172,12 +172,12 @@ def _all(tests: Sequence[Column]) -> Column:
 
 
 def _missing(writer: JsonShape, reader: JsonShape, path: str) -> Iterator[str]:
-    ours = {item.name: item.shape for item in reader.members}
-    for item in writer.members:
-        where = f"{path}.{item.name}" if path else item.name
-        if reader.kind == "struct" and item.name not in ours:
+    ours = {member.name: member.shape for member in reader.members}
+    for member in writer.members:
+        where = f"{path}.{member.name}" if path else member.name
+        if reader.kind == "struct" and member.name not in ours:
             yield where
-        elif item.name in ours:
-            yield from _missing(item.shape, ours[item.name], where)
+        elif member.name in ours:
+            yield from _missing(member.shape, ours[member.name], where)
     if writer.items is not None and reader.items is not None:
         yield from _missing(writer.items, reader.items, f"{path}[]")

@@ -81,8 +81,8 @@ def _type(shape: JsonShape) -> str:
 
 def _object(shape: JsonShape) -> str:
     """Members in any order, as each name occurs once; others have no value, unless the object is open."""
-    choices = [f"{_shown(item.name)}: (?:{_type(item.shape)})" for item in shape.members]
-    members = "|".join(f"{_shown(item.name)}: " for item in shape.members)
+    choices = [f"{_shown(member.name)}: (?:{_type(member.shape)})" for member in shape.members]
+    members = "|".join(f"{_shown(member.name)}: " for member in shape.members)
     choices.append(f"(?!{members}){_KEY}: (?:{_NO_VALUE if shape.closed else _any()})")
     return f"OBJECT<(?:(?:{'|'.join(choices)})(?:, |(?=>)))*+>|VOID"
 

@@ -52,7 +52,7 @@ class ProtobufPayloads:
             rules={version.number: _rule(version.definition, reader, name) for version in writers},
             result=to_arrow_type(data_type),
             good=GOOD,
-            has_required=any(is_required(field) for item in tree.messages.values() for field in item.proto.field),
+            has_required=any(is_required(field) for message in tree.messages.values() for field in message.proto.field),
         )
         decode = arrow_udf(message_function(task), data_type)  # type: ignore[call-overload]
         rows: Column = decode(payloads.payload, payloads.version, payloads.index)

@@ -105,7 +105,7 @@ class _Parser:
         while pending:
             part = pending.pop()
             fields = part.DESCRIPTOR.fields_by_number
-            if any(item.field_number in fields for item in self._unknown(part)):
+            if any(unknown.field_number in fields for unknown in self._unknown(part)):
                 return True
             for field, value in part.ListFields():
                 if _is_map(field):

@@ -156,8 +156,8 @@ class DynamoDbWriter:
         try:
             with translated_errors(self._dynamodb, f"DynamoDB table {sink.table}"):
                 keys = tuple(
-                    str(item["AttributeName"])
-                    for item in self._dynamodb.describe_table(TableName=sink.table)["Table"]["KeySchema"]
+                    str(key["AttributeName"])
+                    for key in self._dynamodb.describe_table(TableName=sink.table)["Table"]["KeySchema"]
                 )
         except NotFound:
             raise NotFound(

@@ -149,10 +149,10 @@ class _Ancestors:
 
     def with_batch(self, batch: SinkBatch) -> str | None:
         """Return the snapshot whose summary has the batch, or a later one of its query."""
-        for item in self._walk():
-            summary = item.summary()
+        for snapshot in self._walk():
+            summary = snapshot.summary()
             if summary.get(_MARKER) == batch.marker and int(summary.get(_NUMBER)) >= batch.number:
-                return str(item.snapshotId())
+                return str(snapshot.snapshotId())
         return None
 
 

@@ -180,8 +180,8 @@ class FanOutFeed:
             )["EventStream"]
             renew = time.monotonic() + _SUBSCRIPTION_SECONDS
             try:
-                for item in stream:
-                    event = item["SubscribeToShardEvent"]
+                for message in stream:
+                    event = message["SubscribeToShardEvent"]
                     following = event.get("ContinuationSequenceNumber")
                     self._put(_Event(event["Records"], int(event.get("MillisBehindLatest", 0)), not following))
                     if not following or self._closed:
