@@ -2,7 +2,7 @@
 
 Loading some 20,000 classes is two thirds of the start of a small pipeline. A training run, a small stream from Avro to
 Parquet in its own process, makes the archive once for an environment. It only saves time: a JVM starts without it if it
-is missing, or made for another JDK or class path.
+is missing, or made for another JDK or class path, whose files' times count, too.
 """
 
 import hashlib
@@ -33,7 +33,8 @@ def class_archive(folder: Path, java_home: Path, jars: Sequence[Path]) -> Path:
         release.read_text() if release.is_file() else "",
         str(_spark_home()),
         pyspark.__version__,
-        *map(str, jars),
+        _stamp(_spark_home()),
+        *map(_stamp_of, jars),
     ]
     return folder / f"spark-{hashlib.sha256(chr(0).join(parts).encode()).hexdigest()[:16]}.jsa"
 
@@ -50,7 +51,7 @@ def make_class_archive(archive: Path, java_home: Path, jars: Sequence[Path]) -> 
             file = Path(scratch) / archive.name
             _train(file, java_home, jars, Path(scratch))
             with durable.writing(archive.with_suffix(".json")) as note:
-                note.write(json.dumps({"spark": str(_spark_home())}).encode())
+                note.write(json.dumps({"spark": str(_spark_home()), "stamp": _stamp(_spark_home())}).encode())
             durable.replace(file, archive)
     except OSError as error:
         raise EnvironmentProblem(f"Spark's class archive in {archive.parent} cannot be made: {error.strerror}.") from error
@@ -58,6 +59,18 @@ def make_class_archive(archive: Path, java_home: Path, jars: Sequence[Path]) -> 
 
 def _spark_home() -> Path:
     return Path(pyspark.__file__).resolve().parent
+
+
+def _stamp_of(jar: Path) -> str:
+    """Return what the JVM compares of a file of the class path: its path, size in bytes and time of change."""
+    status = jar.stat()
+    return f"{jar}:{status.st_size}:{status.st_mtime_ns}"
+
+
+def _stamp(spark_home: Path) -> str:
+    """Return a digest of the stamps of Spark's own files, which another installation at the same path changes."""
+    stamps = sorted(map(_stamp_of, (spark_home / "jars").glob("*.jar")))
+    return hashlib.sha256("\0".join(stamps).encode()).hexdigest()[:16]
 
 
 def _train(file: Path, java_home: Path, jars: Sequence[Path], scratch: Path) -> None:
@@ -86,7 +99,9 @@ def _train(file: Path, java_home: Path, jars: Sequence[Path], scratch: Path) -> 
 def _remove_orphans(folder: Path) -> None:
     for note in folder.glob("spark-*.json"):
         try:
-            orphaned = not Path(json.loads(note.read_text())["spark"]).is_dir()
+            made_for = json.loads(note.read_text())
+            spark_home = Path(made_for["spark"])
+            orphaned = not spark_home.is_dir() or _stamp(spark_home) != made_for["stamp"]
         except (ValueError, KeyError):
             orphaned = True
         if orphaned:

@@ -249,7 +249,9 @@ def _java_options(settings: SessionSettings, log4j: Path) -> Iterator[str]:
     if settings.record is not None:
         yield f'"-XX:ArchiveClassesAtExit={settings.record}"'
     elif settings.archive is not None and settings.archive.is_file():
-        # If the archive does not fit, the JVM logs that and starts without it.
+        # If the archive does not fit, the JVM starts without it. It would say so on standard output, which is the user's.
+        yield "-Xlog:cds=off"
+        yield "-Xlog:cds+dynamic=off"
         yield f'"-XX:SharedArchiveFile={settings.archive}"'
         yield "-Xshare:auto"
 

@@ -9,6 +9,7 @@ import pytest
 
 from penstock.cli.platform.fetch import spark_archive
 from penstock.local.java import find_java
+from penstock.spark.session import SessionSettings, _java_options
 
 _SESSION = """
 import sys
@@ -51,3 +52,16 @@ def test_an_archive_that_does_not_fit_is_left_alone(tmp_path: Path) -> None:
     broken = tmp_path / "broken.jsa"
     broken.write_bytes(b"no archive")
     assert mapped_classes(broken, tmp_path) == 0
+
+
+def test_nothing_is_printed_of_an_archive_that_does_not_fit(tmp_path: Path) -> None:
+    """Standard output is the user's, in a shell and in a script."""
+    java = find_java(os.environ)
+    settings = SessionSettings(
+        master="local[1]", jars=[], log=tmp_path / "spark.log", archive=spark_archive(java.home)
+    )  # made for a class path with the connectors
+    options = [option.strip('"') for option in _java_options(settings, tmp_path / "log4j2.properties")]
+    assert "-Xshare:auto" in options, "penstock fetch makes the archive"
+    command = [str(java.home / "bin/java"), *options, "-version"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
