@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import Protocol
 
-__all__ = ["Owned", "Ownership", "Poller"]
+__all__ = ["Owned", "Ownership", "Poller", "is_running"]
 
 _LOG = logging.getLogger(__name__)
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
@@ -96,7 +96,7 @@ class Ownership:
             return False
         place, _, rest = owner.partition(":")
         pid = rest.partition(":")[0]
-        if place == _place() and pid.isdigit() and (int(pid) == os.getpid() or not _runs(int(pid))):
+        if place == _place() and pid.isdigit() and (int(pid) == os.getpid() or not is_running(int(pid))):
             return True
         return silence > self._dead_after
 
@@ -165,11 +165,21 @@ def _place() -> str:
     return f"{socket.gethostname()[:60].replace(':', '_')}/{digest}"
 
 
-def _runs(pid: int) -> bool:
+def is_running(pid: int) -> bool:
+    """Return whether a process of this id runs here. One that has ended does not, also if its parent never asks for it.
+
+    A container's first process often waits for no children, so that those of a killed server stay zombies. Source: proc(5).
+    """
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
     except OSError:
+        pass  # another user's
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(") ")[2][:1]
+    except FileNotFoundError:
+        return not _PROCESSES.parent.exists()  # it has ended since, or this is not Linux
+    except OSError:
         return True
-    return True
+    return state not in ("Z", "X")

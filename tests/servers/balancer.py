@@ -9,6 +9,7 @@ __all__ = ["Balancer"]
 
 _CHECK_SECONDS = 0.2
 _ANSWER_SECONDS = 1.0
+_FALL = 3  # checks without an answer in a row, as HAProxy's "fall"; one that says "not ready" is enough
 _PIECE = 65_536
 
 
@@ -48,23 +49,27 @@ class Balancer:
         self._loop.close()
 
     async def _check(self, port: int) -> None:
+        unanswered = 0
         while True:
             ready = await self._is_ready(port)
+            unanswered = unanswered + 1 if ready is None else 0
             if ready and port not in self._ready:
                 self._ready.append(port)
-            elif not ready and port in self._ready:
+            elif (ready is False or unanswered == _FALL) and port in self._ready:
                 self._ready.remove(port)
             await asyncio.sleep(_CHECK_SECONDS)
 
-    async def _is_ready(self, port: int) -> bool:
+    async def _is_ready(self, port: int) -> bool | None:
+        """Return what the backend answers, None if it does not."""
         try:
             async with asyncio.timeout(_ANSWER_SECONDS):
                 reader, writer = await asyncio.open_connection("127.0.0.1", port)
                 with contextlib.closing(writer):
                     writer.write(b"GET /readyz HTTP/1.0\r\n\r\n")
-                    return b" 200 " in await reader.readline()
+                    line = await reader.readline()
+                    return b" 200 " in line if line else None
         except (OSError, TimeoutError):
-            return False
+            return None
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()

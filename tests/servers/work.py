@@ -4,7 +4,6 @@ import base64
 import json
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -39,6 +38,10 @@ def _definition(name: str) -> str:
     return json.dumps({"type": "record", "name": "R", "fields": [field]})
 
 
+def _thread_name(number: int) -> str:
+    return f"work-{number}"
+
+
 class Work:
     """Threads that use the servers at ``endpoint`` as clients do, with ``pause`` seconds between, until :meth:`stop`."""
 
@@ -58,7 +61,8 @@ class Work:
         self.inserts = 0
         self.due: list[tuple[str, datetime]] = []
         """The crawler and the time of each run of a schedule."""
-        self.answered: Counter[str] = Counter()
+        self._answered: dict[str, float] = {}
+        """When each thread's last request that was answered began."""
         self.failed: list[str] = []
         """Requests that were not answered, or with an error."""
         self.broken: list[BaseException] = []
@@ -114,19 +118,18 @@ class Work:
         return str(status.get("StateChangeReason"))
 
     def start(self) -> None:
-        works: list[Callable[[int, int], None]] = [self._registering, self._registering, self._reading]
-        works += [self._subject, self._subject, self._adding, self._inserting, self._scheduling]
-        for number, work in enumerate(works):
-            thread = threading.Thread(target=self._keep_on, args=(work, number), name=f"work-{number}", daemon=True)
+        asking: list[Callable[[int, int], None]] = [self._registering, self._registering, self._reading]
+        asking += [self._subject, self._subject, self._adding, self._inserting]
+        self._answered = {_thread_name(number): 0.0 for number in range(len(asking))}
+        for number, work in enumerate([*asking, self._scheduling]):
+            thread = threading.Thread(target=self._keep_on, args=(work, number), name=_thread_name(number), daemon=True)
             thread.start()
             self._threads.append(thread)
 
     def await_answers(self) -> int:
-        """Wait until every kind of request is answered again; return how many failed until then."""
-        before = dict(self.answered)
-        assert wait_until(lambda: all(self.answered[what] > count for what, count in before.items()), seconds=60), (
-            self.failed
-        )
+        """Wait until each thread has begun a request and got its answer; return how many failed until then."""
+        now = time.monotonic()
+        assert wait_until(lambda: all(began > now for began in list(self._answered.values())), seconds=120), self.failed
         return len(self.failed)
 
     def stop(self) -> None:
@@ -150,15 +153,15 @@ class Work:
 
     @contextmanager
     def _asking(self, what: str) -> Iterator[None]:
-        """Count a request; of one that is not answered nothing is known."""
+        """Note when a request was answered; of one that is not answered nothing is known."""
+        began = time.monotonic()
         try:
             yield
         except _UNKNOWN as error:
             with self._lock:
                 self.failed.append(f"{what}: {error}")
         else:
-            with self._lock:
-                self.answered[what] += 1
+            self._answered[threading.current_thread().name] = began
 
     def _registering(self, number: int, step: int) -> None:
         with self._asking("register"):

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from penstock.owners import Ownership, Poller
+from penstock.owners import Ownership, Poller, is_running
 
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 MINUTE = timedelta(seconds=60)
@@ -46,6 +46,21 @@ def test_a_process_here_is_lost_when_it_has_ended() -> None:
     assert lost(of_ended_process(work), after=timedelta(0))
     ownership.close()
     assert lost(work, after=timedelta(0))
+
+
+def test_a_process_that_nobody_has_waited_for_has_ended() -> None:
+    work = Work(Ownership(dead_after=MINUTE).name)
+    with subprocess.Popen([sys.executable, "-I", "-c", "input()"], stdin=subprocess.PIPE) as process:
+        assert work.owner is not None
+        work = replace(work, owner=work.owner.replace(f":{os.getpid()}:", f":{process.pid}:"))
+        assert is_running(process.pid)
+        assert not lost(work, after=timedelta(0))
+        process.kill()
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        os.kill(process.pid, 0)  # a zombie has its id
+        assert not is_running(process.pid)
+        assert lost(work, after=timedelta(0))
+    assert not is_running(process.pid)
 
 
 def test_a_machine_or_container_of_the_same_name_is_known_by_its_heartbeat_alone() -> None:

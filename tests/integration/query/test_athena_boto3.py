@@ -59,7 +59,11 @@ def flights(penstock_server: RunningServer) -> Iterator[str]:
 
 def run(athena: Any, sql: str, **request: Any) -> dict[str, Any]:
     """Run the statement and return its description in its final state."""
-    query_id = athena.start_query_execution(QueryString=sql, **request)["QueryExecutionId"]
+    return end_of(athena, athena.start_query_execution(QueryString=sql, **request)["QueryExecutionId"])
+
+
+def end_of(athena: Any, query_id: str) -> dict[str, Any]:
+    """Return the description of a statement in its final state."""
     deadline = time.monotonic() + 60
     while True:
         results: dict[str, Any] = athena.get_query_execution(QueryExecutionId=query_id)["QueryExecution"]
@@ -232,7 +236,7 @@ def test_statements_of_a_killed_server_are_failed_and_earlier_results_remain(tmp
     again = start_server(tmp_path / "home", access_key_id=server.access_key_id, secret_access_key=server.secret_access_key)
     try:
         athena = again.client("athena")
-        status = athena.get_query_execution(QueryExecutionId=lost)["QueryExecution"]["Status"]
+        status = end_of(athena, lost)["Status"]
         assert status["State"] == "FAILED"
         assert "SERVER_RESTARTED" in status["StateChangeReason"]
         assert status["AthenaError"]["Retryable"]

@@ -16,6 +16,7 @@ from uuid import uuid4
 
 import pyarrow as pa
 
+from penstock.owners import is_running
 from penstock.serdes.errors import DamagedAggregate
 from penstock.serdes.kinesis.aggregate import UserRecord, is_aggregate, plain_record, read_aggregate
 
@@ -129,22 +130,12 @@ class PrefetchFolder:
     def _remove_orphans(self) -> None:
         for folder in self._base.glob(f"{_PREFIX}*{_machine()}"):
             process = folder.name.removeprefix(_PREFIX).partition("-")[0]
-            if process.isdigit() and not _is_running(int(process)):
+            if process.isdigit() and not is_running(int(process)):
                 shutil.rmtree(folder, ignore_errors=True)
 
 
 def _machine() -> str:
     return f"@{os.uname().nodename}"
-
-
-def _is_running(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True
 
 
 class PieceWriter:
