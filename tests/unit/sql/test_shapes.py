@@ -11,7 +11,7 @@ import pytest
 from penstock.sql.errors import StatementError
 from tests.unit.sql.engine import Engine
 
-ROOT = Path(__file__).parents[4]
+ROOT = Path(__file__).parents[3]
 _POINT = struct.pack("<BIdd", 1, 1, 1.0, 2.0)
 _DEEP = 100_000  # at which GEOS, which reads by recursion, ends the process
 
