@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: setup setup-dev setup-bench demo test test-unit lint bench chaos test-store store-versitygw store-garage store-radosgw lock descriptors api-docs wheel clean python java environment-runtime environment-dev environment-bench environment-clients environment-job-clients uv
+.PHONY: setup setup-dev setup-bench demo test test-unit lint bench chaos test-store test-clusters store-versitygw store-garage store-radosgw lock descriptors api-docs wheel clean python java environment-runtime environment-dev environment-bench environment-clients environment-job-clients uv
 
 # The same in tools/sync and penstock.local.artefacts; an empty variable counts as not set.
 export PENSTOCK_CACHE := $(or $(PENSTOCK_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/penstock)
@@ -61,6 +61,10 @@ store-garage:
 
 store-radosgw:
 	apt-get install --yes --no-install-recommends radosgw ceph-mon ceph-osd ceph-common
+
+# Pipelines on YARN and HDFS, Hadoop's own daemons as processes; containers are killed. Four minutes, 3 GB of memory.
+test-clusters: setup-dev
+	$(BIN)/pytest -n 0 --durations=$(DURATIONS) tests/clusters
 
 # Several servers on one PostgreSQL, killed, stopped and restarted under load; SERVERS="--rounds 1 --stopped 30 --seed 7" for less.
 servers: setup-dev

@@ -96,7 +96,7 @@ def locked() -> tuple[Artefact, ...]:
 def group_names(*, with_tests: bool = False) -> tuple[str, ...]:
     """Return the groups that the embedded platform needs; ``with_tests`` adds those otherwise fetched at first use."""
     always = ("kafka", "postgresql", "spark")
-    on_use = ("delta", "dynamodb", "iceberg", "iceberg-aws", "msk-iam", "s3a", "s3proxy", "serde")
+    on_use = ("delta", "dynamodb", "hadoop", "iceberg", "iceberg-aws", "msk-iam", "s3a", "s3proxy", "serde")
     return (*always, *on_use) if with_tests else always
 
 

@@ -130,9 +130,10 @@ def lake_configuration(lake: Path | None, locations: Iterable[str]) -> dict[str,
     configuration |= {
         "fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
         "fs.AbstractFileSystem.file.impl": "org.apache.hadoop.fs.local.RawLocalFs",
-        # Hadoop sets modes itself, with its own umask.
-        "fs.permissions.umask-mode": f"{PRIVATE_UMASK:03o}",
     }
+    # Hadoop sets modes itself, with its own umask. In HDFS alone, the cluster's holds: its other engines read the files.
+    if not locations or not all(name.startswith("hdfs://") for name in locations):
+        configuration["fs.permissions.umask-mode"] = f"{PRIVATE_UMASK:03o}"
     if lake is None:
         return configuration
     # Scripts for other Hadoops name buckets by these schemes, too.

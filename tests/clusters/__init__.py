@@ -1,0 +1,1 @@
+"""Tests on clusters that take minutes: make test-clusters."""
