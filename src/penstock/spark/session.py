@@ -35,6 +35,7 @@ __all__ = [
     "s3a_configuration",
     "stop_jvm",
     "submit_arguments",
+    "write_private",
 ]
 
 _LOG4J = """\
@@ -290,7 +291,7 @@ def submit_arguments(settings: SessionSettings, *, name: str, locations: Iterabl
     log4j, properties = folder / "log4j2.properties", folder / "spark.properties"
     log4j.write_text(_LOG4J.format(path=settings.log) + ("" if is_local(settings.master) else _LOG4J_OF_CLUSTERS))
     configuration = _spark_configuration(settings, name, locations, log4j)
-    _write_private(properties, configuration)
+    write_private(properties, configuration)
     return f"--properties-file {shlex.quote(str(properties))} pyspark-shell"
 
 
@@ -300,8 +301,10 @@ def is_secret(key: str) -> bool:
     return _SECRET.search(key) is not None and not key.startswith(("spark.driver.extra", "spark.jars", "spark.files"))
 
 
-def _write_private(file: Path, configuration: Mapping[str, str]) -> None:
+def write_private(file: Path, configuration: Mapping[str, str]) -> None:
+    """Write a file of Spark's settings that only its owner may read."""
     file.touch(mode=0o600)
+    file.chmod(0o600)
     file.write_text("".join(f"{_escaped(key)}={_escaped(value)}\n" for key, value in configuration.items()))
 
 
@@ -331,7 +334,7 @@ def ignore_sigterm(context: SparkContext) -> None:
 def _gateway(configuration: Mapping[str, str], scratch: Path, output: Any) -> Any:
     """Start the JVM. Its command line has no setting, and its system properties no secret: those come with the context."""
     properties = scratch / "spark.properties"
-    _write_private(properties, {key: value for key, value in configuration.items() if not is_secret(key)})
+    write_private(properties, {key: value for key, value in configuration.items() if not is_secret(key)})
     # An inherited PYSPARK_SUBMIT_ARGS would override ours, and an inherited SPARK_HOME would start another Spark.
     inherited = {
         name: os.environ.pop(name) for name in ("PYSPARK_SUBMIT_ARGS", "SPARK_HOME", "SPARK_CONF_DIR") if name in os.environ

@@ -74,9 +74,9 @@ class HadoopCluster:
         return {"HADOOP_CONF_DIR": str(self.configuration), "YARN_CONF_DIR": str(self.configuration)}
 
     def files(self, folder: str) -> dict[str, str]:
-        """Return the paths of all files and folders below ``folder``, with their modes in octal."""
+        """Return the paths of all files and folders below ``folder``, with their modes in octal; empty if it is missing."""
         modes: dict[str, str] = {}
-        for status in self._get(folder, "LISTSTATUS").json()["FileStatuses"]["FileStatus"]:
+        for status in self._get(folder, "LISTSTATUS").json().get("FileStatuses", {}).get("FileStatus", ()):
             path = f"{folder}/{status['pathSuffix']}"
             modes[path] = status["permission"]
             modes |= self.files(path) if status["type"] == "DIRECTORY" else {}

@@ -1,15 +1,26 @@
 """Spark's settings come from the command line or a file; secrets from a file that others cannot read."""
 
+import shlex
 from pathlib import Path
 
 import click
 import pytest
+from click.testing import CliRunner
 
+from penstock.cli.streams import submit
 from penstock.cli.streams.spark_options import spark_settings
-from penstock.cli.streams.submit import _check_secrets
-from penstock.errors import InvalidInput
+from penstock.spark.running.bundle import Bundle
 from penstock.spark.session import is_secret
 
+_PIPELINE = """
+name: orders
+source: {kafka: {brokers: "localhost:9092", topic: orders, security_protocol: PLAINTEXT}}
+decode: {registry: r, schema: s}
+transform: {sql: SELECT * FROM records}
+sink: {parquet: {location: /lake/orders}}
+dead_letters: {location: /lake/dead}
+checkpoint: /lake/checkpoint
+"""
 SECRETS = ("spark.hadoop.fs.s3a.secret.key", "spark.ssl.keyPassword", "spark.my.TOKEN", "spark.hadoop.fs.s3a.access.key")
 
 
@@ -50,8 +61,19 @@ def test_settings_that_start_the_jvm_are_given_to_its_launcher() -> None:
     assert not any(map(is_secret, ("spark.driver.extraJavaOptions", "spark.driver.memory", "spark.jars", "spark.master")))
 
 
-def test_a_secret_is_not_handed_to_the_command_line_of_spark_submit() -> None:
-    _check_secrets({"spark.executor.memory": "1g"})
-    with pytest.raises(InvalidInput, match="spark-submit's command line") as refusal:
-        _check_secrets({"spark.hadoop.fs.s3a.secret.key": "open-sesame"})
-    assert "open-sesame" not in str(refusal.value)
+def test_a_secret_is_in_a_private_file_and_not_in_the_command_line_of_spark_submit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pipeline.yaml").write_text(_PIPELINE)
+    monkeypatch.setattr(submit, "write_bundle", lambda folder, _file: Bundle(archive=folder / "a", script=folder / "s"))
+    monkeypatch.setattr(submit, "class_path", lambda _group: [])
+    arguments = ["pipeline.yaml", "--master", "yarn", "--artefacts", "artefacts", "--conf", f"@{file}", "--print"]
+    result = CliRunner().invoke(submit.command, arguments, catch_exceptions=False)
+    assert "spark.executor.memory=2g" in result.output
+    assert "a=b" not in result.output
+    command = shlex.split(result.output)
+    written = Path(command[command.index("--properties-file") + 1])
+    assert "--load-spark-defaults" in command
+    assert written.read_text() == "spark.hadoop.fs.s3a.secret.key=a\\=b\n"
+    assert written.stat().st_mode & 0o777 == 0o600

@@ -4,8 +4,11 @@ import json
 import os
 import shlex
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import click
@@ -20,7 +23,7 @@ from penstock.local.artefacts import class_path
 from penstock.pipelines import Pipeline, read_pipeline
 from penstock.spark.running.bundle import write_bundle
 from penstock.spark.running.submission import Submission, cluster_kind, emr_request, glue_requests, spark_submit
-from penstock.spark.session import cluster_configuration, is_secret
+from penstock.spark.session import cluster_configuration, is_secret, write_private
 
 __all__ = ["command"]
 
@@ -70,16 +73,25 @@ def command(  # noqa: PLR0917 - click passes them by name
         _call("glue", "create_job", job, only_print)
         _call("glue", "start_job_run", start, only_print)
     else:
-        _check_secrets(settings)
-        _spark_submit(spark_submit(submission), only_print)
+        public = {key: value for key, value in settings.items() if not is_secret(key)}
+        keep = Path(f"{pipeline.name}.properties").absolute() if only_print else None
+        with _secrets_file({key: settings[key] for key in settings.keys() - public.keys()}, keep=keep) as secrets:
+            _spark_submit(spark_submit(replace(submission, configuration=public), secrets), only_print)
 
 
-def _check_secrets(settings: Mapping[str, str]) -> None:
-    if secret := next((key for key in settings if is_secret(key)), None):
-        raise InvalidInput(
-            f"{secret} is a secret, and spark-submit's command line shows settings.",
-            remedy="Set it in the cluster's own configuration, such as conf/spark-defaults.conf.",
-        )
+@contextmanager
+def _secrets_file(settings: Mapping[str, str], *, keep: Path | None) -> Iterator[str | None]:
+    """Write ``settings``, which are secrets, to a file for spark-submit, whose command line every user of the machine sees.
+
+    The file is there for the length of the block, or stays, if ``keep`` names it. None without secrets.
+    """
+    if not settings:
+        yield None
+        return
+    with TemporaryDirectory(prefix="penstock-submit-") as scratch:
+        file = keep or Path(scratch) / "spark.properties"
+        write_private(file, settings)
+        yield str(file)
 
 
 def _prepared(pipeline: Pipeline, file: Path, artefacts: str, *, upload: bool) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """The driver of a pipeline in a cluster: in the session that the cluster made, with the environment of its container."""
 
 import argparse
+import os
 import signal
 import sys
 import threading
@@ -13,6 +14,7 @@ from penstock.errors import PenstockError
 from penstock.pipelines import read_pipeline
 from penstock.spark.metrics import BatchMetrics
 from penstock.spark.running.runner import RunOptions, run
+from penstock.spark.running.submission import driver_environment
 
 __all__ = ["main"]
 
@@ -27,9 +29,11 @@ def main(arguments: Sequence[str]) -> None:
     stop = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: stop.set())
     options = RunOptions(once=parsed.once, resume_from_ledger=parsed.resume_from_ledger, stop=stop, on_batch=_show)
+    spark = SparkSession.builder.getOrCreate()
+    os.environ |= driver_environment(dict(spark.sparkContext.getConf().getAll()))
     try:
         pipeline = read_pipeline(parsed.pipeline)
-        report = run(pipeline, SparkSession.builder.getOrCreate(), options)
+        report = run(pipeline, spark, options)
     except PenstockError as error:
         _say(f"penstock: {error}")
         sys.exit(error.exit_code)

@@ -13,8 +13,9 @@ from typing import Any, Literal
 from penstock.errors import InvalidInput
 from penstock.spark.running.bundle import FOLDER
 
-__all__ = ["ClusterKind", "Submission", "cluster_kind", "emr_request", "glue_requests", "spark_submit"]
+__all__ = ["ClusterKind", "Submission", "cluster_kind", "driver_environment", "emr_request", "glue_requests", "spark_submit"]
 
+_DRIVER_ENVIRONMENT = "spark.penstock.driverEnv."
 ClusterKind = Literal["kubernetes", "yarn", "emr-serverless", "glue"]
 
 
@@ -56,12 +57,29 @@ def cluster_kind(master: str) -> ClusterKind:
     )
 
 
-def spark_submit(submission: Submission) -> list[str]:
-    """Return the arguments of spark-submit, for YARN and Kubernetes, the driver in the cluster."""
+def spark_submit(submission: Submission, secrets: str | None = None) -> list[str]:
+    """Return the arguments of spark-submit, for YARN and Kubernetes, the driver in the cluster.
+
+    ``secrets`` is a file of further settings, which no command line shows; those of conf/spark-defaults.conf hold beside.
+    """
     options = ["--master", submission.master, "--deploy-mode", "cluster", "--name", f"penstock {submission.name}"]
     options += ["--archives", f"{submission.archive}#{FOLDER}", "--jars", ",".join(submission.jars)]
+    options += ["--properties-file", secrets, "--load-spark-defaults"] if secrets else []
     settings = [part for key, value in submission.configuration.items() for part in ("--conf", f"{key}={value}")]
     return [*options, *settings, submission.script, *submission.arguments]
+
+
+def driver_environment(configuration: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables that settings ``spark.penstock.driverEnv.NAME`` have for the pipeline.
+
+    Spark's own settings of this kind are in the script that starts a container; these are in its settings alone, and
+    Spark's event log leaves out the values of those whose NAME tells a secret.
+    """
+    return {
+        key.removeprefix(_DRIVER_ENVIRONMENT): value
+        for key, value in configuration.items()
+        if key.startswith(_DRIVER_ENVIRONMENT)
+    }
 
 
 def emr_request(submission: Submission, *, role: str) -> dict[str, Any]:
