@@ -57,6 +57,7 @@ class Flights:
             "spark.executor.memory": "512m",
             "spark.executor.memoryOverhead": "128m",
             "spark.eventLog.enabled": "true",
+            "spark.eventLog.compress": "false",
             "spark.eventLog.dir": self.folder.as_uri(),
             "spark.driver.host": "127.0.0.1",
             "spark.executorEnv.PYTHONPATH": self.python["PYTHONPATH"],

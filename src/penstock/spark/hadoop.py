@@ -25,6 +25,7 @@ from penstock.lake.local_files import LocalFiles
 __all__ = ["HadoopFiles"]
 
 _MISSING = "java.io.FileNotFoundException"
+_HDFS = "hdfs"
 _RAW = "org.apache.hadoop.fs.RawLocalFileSystem"
 _VIEW = "org.apache.hadoop.fs.viewfs.ViewFileSystemOverloadScheme"
 _OCTAL = re.compile(r"[0-7]{1,4}")
@@ -190,12 +191,23 @@ class HadoopFiles:
             if not files.exists(origin):
                 raise FileNotFoundError(source)
             files.mkdirs(goal.getParent())
+            if str(files.getUri().getScheme()) == _HDFS:
+                self._replace(origin, goal)
+                return
             if files.exists(goal):
                 files.delete(goal, False)
             if not files.rename(origin, goal):
                 raise EnvironmentProblem(
                     f"{source} could not be renamed to {target}.", remedy="Check permissions and free space."
                 )
+
+    def _replace(self, origin: Any, goal: Any) -> None:
+        """Rename in one call of the NameNode, so that no crash and no reader finds the target missing."""
+        options = self._jvm.org.apache.hadoop.fs.Options
+        rename = self._jvm.java.lang.reflect.Array.newInstance(options.Rename.OVERWRITE.getDeclaringClass(), 1)
+        rename[0] = options.Rename.OVERWRITE
+        context = self._jvm.org.apache.hadoop.fs.FileContext.getFileContext(goal.toUri(), self._configuration)
+        context.rename(origin, goal, rename)
 
     def delete(self, path: str) -> None:
         """See :class:`~penstock.lake.files.FileSystem`."""

@@ -91,6 +91,10 @@ class HadoopCluster:
                 copy.parent.mkdir(parents=True, exist_ok=True)
                 copy.write_bytes(answer.content)
 
+    def exists(self, path: str) -> bool:
+        """Return whether a file or folder is there."""
+        return self._get(path, "GETFILESTATUS").ok
+
     def _get(self, path: str, operation: str) -> requests.Response:
         user = getpass.getuser()
         return requests.get(f"{self.web}/webhdfs/v1{path}", params={"op": operation, "user.name": user}, timeout=30)

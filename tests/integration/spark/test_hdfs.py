@@ -1,13 +1,17 @@
 """A pipeline whose table, dead letters, ledger and checkpoint are in HDFS: a real NameNode and DataNode."""
 
 import signal
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from uuid import uuid4
 
 import pytest
+from pyspark.sql import SparkSession
 
 from penstock.local.broker import Broker
+from penstock.spark.hadoop import HadoopFiles
 from penstock.testing.server import RunningServer
 from tests.integration.spark.commands import frame_of, register_flights, started
 from tests.integration.spark.hadoop import HadoopCluster, hadoop_cluster
@@ -53,3 +57,19 @@ def test_a_killed_run_goes_on_and_each_record_is_there_once(
     assert [row["value"] for row in rows(tmp_path, "dead", bucket="copy")] == [b"damaged"]
     # The modes are those of the cluster's umask, so that its other engines can read the table.
     assert {mode for path, mode in hdfs.files("/lake/flights").items() if "_penstock" not in path} == {"755", "644"}
+
+
+def test_a_file_that_is_replaced_is_never_missing(hdfs: HadoopCluster, spark: SparkSession) -> None:
+    files, folder = HadoopFiles(spark), f"{hdfs.uri}/replaced"
+    files.write(f"{folder}/file", b"0")
+    with ThreadPoolExecutor(1) as other:
+        done = threading.Event()
+        missing = other.submit(lambda: [1 for _ in iter(done.is_set, True) if not hdfs.exists("/replaced/file")])
+        for number in range(1, 12):
+            files.write(f"{folder}/file", b"%d" % number)
+        done.set()
+        assert missing.result() == []
+    assert files.read(f"{folder}/file") == b"11"
+    with pytest.raises(FileNotFoundError):
+        files.move(f"{folder}/missing", f"{folder}/file")
+    assert files.names(folder) == ["file"]
