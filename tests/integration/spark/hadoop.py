@@ -183,6 +183,8 @@ def _configure(cluster: HadoopCluster, ports: Mapping[str, int]) -> None:
         "dfs.namenode.name.dir": (folder / "names").as_uri(),
         "dfs.datanode.data.dir": (folder / "blocks").as_uri(),
         "dfs.replication": "1",
+        # How long a client waits for the block's report before it asks again whether a file is complete.
+        "dfs.client.block.write.locateFollowingBlock.initial.delay.ms": "20",
     }
     yarn = {
         "yarn.nodemanager.local-dirs": str(folder / "local"),
